@@ -1,0 +1,46 @@
+"""What the engine asks of whoever answers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from isogloss.records import Prompt, Record, Response, Sampling
+
+
+class Abilities(Record):
+    """What a model can do; declared by its provider, never guessed from its name."""
+
+    chat: bool = True
+    grammar: bool = False
+    """Can be held to the prompt's answer form."""
+    logprobs: bool = False
+    """Can give the log-probability of the prompt's candidates."""
+    seeds: bool = False
+    """Takes a sampling seed."""
+
+
+class Model(Protocol):
+    """One model, ready to be asked. `ask` may run many times at once on one event loop."""
+
+    name: str
+    """`provider/model`, as the user wrote it (without the revision)."""
+    revision: str | None
+    """Exact version; known at the latest after `open`."""
+    abilities: Abilities
+    local: bool
+    """Runs on this machine and costs nothing."""
+
+    async def open(self) -> None:
+        """Make ready (start a server, open a session). Raises ModelError with one clear line."""
+
+    async def close(self) -> None:
+        """Let go of everything. Safe to call twice, and after a failed `open`."""
+
+    async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
+        """Put one prompt. Every fault of the call is a status of the response.
+
+        Raises
+        ------
+        ModelError
+            For a fault that every further call would meet too (bad key, unknown model, quota exhausted).
+        """

@@ -1,0 +1,158 @@
+"""A study is a frozen value made of functions: no base class, no state.
+
+The engine takes any `Study` through the whole chain. What a study must bring is small:
+items, conditions, prompts, coders and estimates; `tests/test_fifth_study.py` shows one in under 60 lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from pydantic import ValidationError
+
+from isogloss.errors import SettingError
+from isogloss.records import (
+    Answer,
+    Condition,
+    Dataset,
+    Estimate,
+    Item,
+    Prompt,
+    Record,
+    Response,
+    Status,
+)
+from isogloss.registry import unknown_name
+from isogloss.text import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from isogloss.reports import Section
+
+Source: TypeAlias = "str | Path | pd.DataFrame"
+"""Where items come from: a path or a data frame (sample names are resolved to paths before)."""
+
+
+class Settings(Record):
+    """Base of a study's settings: every field has a default and a description (`isogloss studies NAME` lists them)."""
+
+
+class Coder(NamedTuple):
+    """A versioned rule that reads responses."""
+
+    name: str
+    """E.g. "lexicon.yes_no.strict@1"; a changed rule gets a new version."""
+    reading: str
+    """What the rule stands for in tables: "strict", "lenient", "logprob"."""
+    read: Callable[[Item, Condition, Response], Reading]
+    """Called for responses that are `ok`; other statuses pass to the answer as they are."""
+
+
+class Question(NamedTuple):
+    """One planned question: an item under a condition, and the prompt that puts it."""
+
+    item: Item
+    condition: Condition
+    prompt: Prompt
+
+
+class Finding(NamedTuple):
+    """Something `isogloss check` noticed in a data set that can still be used."""
+
+    where: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the engine needs to know of a study."""
+
+    name: str
+    version: str
+    title: str
+    settings: type[Settings]
+    load: Callable[[Source, Any], Dataset]
+    """(source, settings) → data set; raises DataError naming file, row and column."""
+    conditions: Callable[[Dataset, Any, int], Iterator[tuple[Item, Condition]]]
+    """(dataset, settings, seed) → every question to put, in the order of asking; equal on every machine."""
+    ask: Callable[[Item, Condition], Prompt]
+    """The prompt of one question. Pure."""
+    coders: Callable[[Condition], Sequence[Coder]]
+    """The rules that read the responses to such a question."""
+    estimate: Callable[[pd.DataFrame, Dataset, Any, int], list[Estimate]]
+    """(answers, dataset, settings, seed) → estimates. Columns of `answers`: see `ANSWER_COLUMNS`."""
+    sections: Callable[[Sequence[Estimate], pd.DataFrame, Dataset, Any], Sequence[Section]] | None = None
+    """The study's own part of the report, in order; None for the plain table of estimates."""
+    samples: Mapping[str, Path] = field(default_factory=dict)
+    """Small own data sets by name; the first is the default of the demo."""
+    default_max_tokens: int = 256
+    """Token limit of a reply where the user sets none."""
+    reference: Callable[[Item, Condition], str] | None = None
+    """The reply of a perfect informant, for `scripted/perfect`; None where there is no right reply."""
+    findings: Callable[[Dataset, Any], Sequence[Finding]] | None = None
+    """What `isogloss check` has to say of a data set that could be read."""
+    template: Callable[[Path], None] | None = None
+    """Writes an empty sheet that shows how a data set is laid out."""
+    card: Path | None = None
+    """The study's README."""
+
+    def parse_settings(self, given: Mapping[str, object]) -> Settings:
+        """Check settings given by name; text values are converted as their field asks.
+
+        Raises
+        ------
+        UnknownNameError, SettingError
+            For a setting the study doesn't have, or a value it can't take.
+        """
+        for name in given:
+            if name not in self.settings.model_fields:
+                raise unknown_name("setting", name, self.settings.model_fields, hint=f"see 'isogloss studies {self.name}'")
+        try:
+            return self.settings.model_validate(dict(given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            raise SettingError(f"setting {name!r}: {first['msg']}, got {first['input']!r}") from error
+
+    def questions(self, dataset: Dataset, settings: Settings, seed: int) -> Iterator[Question]:
+        """Every question with its prompt, in the order of asking."""
+        for item, condition in self.conditions(dataset, settings, seed):
+            yield Question(item, condition, self.ask(item, condition))
+
+    def code(self, item: Item, condition: Condition, response: Response) -> list[Answer]:
+        """Code one response with each of the study's rules. A response that isn't `ok` keeps its status."""
+        answers = []
+        for coder in self.coders(condition):
+            if response.status is Status.OK:
+                status, value, note = coder.read(item, condition, response)
+            else:
+                status, value, note = response.status, None, response.error or ""
+            answers.append(
+                Answer(
+                    item_id=item.id,
+                    prompt_id=response.prompt_id,
+                    model=response.model,
+                    repeat=response.repeat,
+                    coder=coder.name,
+                    reading=coder.reading,
+                    status=status,
+                    value=value,
+                    note=note,
+                )
+            )
+        return answers
+
+
+ANSWER_COLUMNS = (
+    "item_id", "country", "language", "format", "wording", "asked_by", "option", "order", "factors",
+    "prompt_id", "model", "repeat", "coder", "reading", "status", "value", "note",
+)  # fmt: skip
+"""Columns of the answers table, one row per question × model × repeat × coder.
+
+The first nine are the item and its condition (`asked_by` is the condition's reading, "text" or "logprob";
+`order` a tuple of option ids; `factors` a mapping), the rest the answer. `value` is None unless `status` is "ok".
+"""
