@@ -1,3 +1,32 @@
-"""isogloss finds where language models stop knowing a country's words and culture."""
+"""isogloss finds where language models stop knowing a country's words and culture.
+
+The Python interface in five lines; everything is imported on first use.
+
+>>> import isogloss
+>>> run = isogloss.run("lexicon", "sample", models=["scripted/random"])  # doctest: +SKIP
+>>> run.estimates                                                        # doctest: +SKIP
+>>> run.answers                                                          # doctest: +SKIP
+>>> run.report("report.html")                                            # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isogloss.api import Run, check, report, run, score
 
 __version__ = "0.1.0"
+__all__ = ["Run", "__version__", "check", "report", "run", "score"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        from isogloss import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'isogloss' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -79,8 +79,8 @@ class Study:
     """(source, settings) → data set; raises DataError naming file, row and column."""
     conditions: Callable[[Dataset, Any, int], Iterator[tuple[Item, Condition]]]
     """(dataset, settings, seed) → every question to put, in the order of asking; equal on every machine."""
-    ask: Callable[[Item, Condition], Prompt]
-    """The prompt of one question. Pure."""
+    ask: Callable[[Item, Condition, Dataset, Any], Prompt]
+    """(item, condition, dataset, settings) → the prompt of one question. Pure."""
     coders: Callable[[Condition], Sequence[Coder]]
     """The rules that read the responses to such a question."""
     estimate: Callable[[pd.DataFrame, Dataset, Any, int], list[Estimate]]
@@ -91,8 +91,9 @@ class Study:
     """Small own data sets by name; the first is the default of the demo."""
     default_max_tokens: int = 256
     """Token limit of a reply where the user sets none."""
-    reference: Callable[[Item, Condition], str] | None = None
-    """The reply of a perfect informant, for `scripted/perfect`; None where there is no right reply."""
+    reference: Callable[[Item, Condition, Dataset, Any], str] | None = None
+    """(item, condition, dataset, settings) → the reply of a perfect informant, for `scripted/perfect`; None where
+    there is no right reply."""
     findings: Callable[[Dataset, Any], Sequence[Finding]] | None = None
     """What `isogloss check` has to say of a data set that could be read."""
     template: Callable[[Path], None] | None = None
@@ -121,7 +122,13 @@ class Study:
     def questions(self, dataset: Dataset, settings: Settings, seed: int) -> Iterator[Question]:
         """Every question with its prompt, in the order of asking."""
         for item, condition in self.conditions(dataset, settings, seed):
-            yield Question(item, condition, self.ask(item, condition))
+            yield Question(item, condition, self.ask(item, condition, dataset, settings))
+
+    def perfect_reply(self, question: Question, dataset: Dataset, settings: Settings) -> str | None:
+        """What a perfect informant would reply; None where the study has no right reply."""
+        if self.reference is None:
+            return None
+        return self.reference(question.item, question.condition, dataset, settings)
 
     def code(self, item: Item, condition: Condition, response: Response) -> list[Answer]:
         """Code one response with each of the study's rules. A response that isn't `ok` keeps its status."""

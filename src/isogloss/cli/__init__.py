@@ -1,0 +1,34 @@
+"""The command line: one file per command, each thin. Everything heavy is imported when a command runs."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point. A user's mistake is one line on stderr and exit code 1, never a traceback."""
+    from isogloss.cli.app import app
+    from isogloss.cli.console import complain
+    from isogloss.errors import IsoglossError
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else "strict")
+    try:
+        app()
+    except IsoglossError as error:
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        complain("stopped; what was answered is kept, the same command goes on")
+        sys.exit(3)
+    except BrokenPipeError:
+        sys.exit(0)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        complain(f"{place}{error.strerror or error}; what was answered is kept, the same command goes on")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The engine: plan, ask, resume, code, score. It knows no study."""

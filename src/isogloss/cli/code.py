@@ -1,0 +1,23 @@
+"""`isogloss code`: read stored replies again."""
+
+from __future__ import annotations
+
+from isogloss.cli import options
+from isogloss.cli.console import note, say_json
+
+
+def code(run: options.RunPath, json: options.Json = False) -> None:
+    """Read the stored replies of a run again with the rules of today, without asking."""
+    from isogloss import api
+    from isogloss.run.analyse import write_answers
+
+    opened = api.Run(run)
+    answers = opened.answers
+    write_answers(answers, opened.folder.answers_file)
+    counts = answers.groupby(["coder", "status"]).size()
+    if json:
+        say_json([{"coder": coder, "status": status, "n": int(n)} for (coder, status), n in counts.items()])
+        return
+    for (coder, status), n in counts.items():
+        note(f"{coder}: {n:,} {status}")
+    note(f"answers: {opened.folder.answers_file}")

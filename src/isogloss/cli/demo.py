@@ -1,0 +1,55 @@
+"""`isogloss demo`: the main job, on own sample data, with the embedded model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isogloss.cli import options
+from isogloss.cli.console import Display, environment, note, say, say_json
+from isogloss.cli.tables import overview
+
+MODEL = "gguf/smollm2"
+INFORMANTS = ("scripted/random", "scripted/always-yes")
+QUESTIONS = 150
+"""Asked of the real model in each format; the scripted informants get all."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the runs and the report go.")] = Path("demo"),
+    seed: options.Seed = 7,
+    json: options.Json = False,
+) -> None:
+    """Survey a small embedded model on the sample data, beside informants that only guess.
+
+    It brings the model's weights on first use. The same command again asks nothing.
+    """
+    from isogloss import api
+    from isogloss.models.weights import pull
+
+    pull(MODEL.partition("/")[2], environment(), progress=note)
+    display = Display()
+    parts = (
+        ("smollm2", (MODEL,), {"sample": QUESTIONS, "reading": "both", "constrained": True}),
+        ("informants", INFORMANTS, {}),
+    )
+    folders = []
+    try:
+        for name, names, settings in parts:
+            job = api.prepare("lexicon", "sample", models=names, settings=settings, seed=seed)
+            api.ask(
+                job, out / name, observe=display, warn=lambda text: note(f"warning: {text}"), environment=environment()
+            )
+            folders.append(str(out / name))
+    finally:
+        display.close()
+    report = api.report(folders, out / "report.html")
+    estimates = [estimate for folder in folders for estimate in api.Run(folder).records]
+    if json:
+        say_json({"runs": folders, "report": str(report)})
+    else:
+        say(overview(estimates))
+    note("The embedded model is for trying the machine: its numbers say nothing about what language models know.")
+    note(f"report: {report}")

@@ -1,0 +1,43 @@
+"""`isogloss score`: estimates again, or for replies made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isogloss.cli import options
+from isogloss.cli.console import note, parse_set, say
+from isogloss.cli.tables import overview
+
+
+def score(
+    what: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run folder; with --responses, a study.")],
+    data: Annotated[str | None, typer.Option(help="The data set that the replies belong to.")] = None,
+    responses: Annotated[
+        Path | None, typer.Option(help="Replies made elsewhere: JSONL or CSV with prompt_id, model, repeat, response.")
+    ] = None,
+    settings: options.Set = [],  # noqa: B006
+    seed: options.Seed = 0,
+    limit: options.Limit = None,
+    out: Annotated[Path | None, typer.Option(help="Keep the run here; a temporary folder otherwise.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Score a run again without asking, or score replies that were made elsewhere."""
+    from isogloss import api
+    from isogloss.errors import SettingError
+    from isogloss.reports import to_json
+
+    if responses is None:
+        if data is not None:
+            raise SettingError("--data goes with --responses; to score a run again give its folder alone")
+        run = api.Run(what)
+        estimates = run.score()
+    else:
+        if data is None:
+            raise SettingError("--responses needs --data: the data set that the prompts were made of")
+        run = api.score(what, data, responses, settings=parse_set(settings), seed=seed, limit=limit, out=out)
+        estimates = run.records
+    say(to_json(estimates) if json else overview(estimates))
+    note(f"run: {run.folder.path}")

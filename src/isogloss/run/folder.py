@@ -1,0 +1,152 @@
+"""A run folder: what is in it, whose it is, and how it may grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+import isogloss
+from isogloss.errors import SettingError, StoreError
+from isogloss.records import RunSpec
+from isogloss.store import Ledger
+
+GROWING = {"models", "repeats", "limit", "data"}
+"""What may differ when a run is taken up again; everything else would change what is asked."""
+
+
+class RunFolder:
+    """Files of one run, by name."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.spec_file = self.path / "run.json"
+        self.ledger_file = self.path / "ledger.sqlite"
+        self.answers_file = self.path / "answers.parquet"
+        self.estimates_file = self.path / "estimates.csv"
+        self.report_file = self.path / "report.html"
+
+    @property
+    def exists(self) -> bool:
+        return self.spec_file.exists()
+
+    def facts(self) -> dict[str, Any]:
+        """The whole of run.json.
+
+        Raises
+        ------
+        StoreError
+            If this is no run folder, or its run.json is damaged.
+        """
+        try:
+            facts = json.loads(self.spec_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise StoreError(f"{self.path} is no run folder: it has no run.json; see 'isogloss runs'") from None
+        except (json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+            raise StoreError(f"{self.spec_file} can't be read: {error}") from error
+        if not isinstance(facts, dict) or "spec" not in facts:
+            raise StoreError(f"{self.spec_file} is not a run of isogloss: it has no 'spec'")
+        return facts
+
+    def spec(self) -> RunSpec:
+        """What the run asks."""
+        try:
+            return RunSpec.model_validate(self.facts()["spec"])
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise StoreError(f"{self.spec_file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+    def ledger(self, *, create: bool = False) -> Ledger:
+        return Ledger(self.ledger_file, create=create)
+
+    def begin(self, spec: RunSpec) -> RunSpec:
+        """Make the folder for a run, or take up the run that is in it; returns the spec that holds.
+
+        Raises
+        ------
+        SettingError
+            If the folder holds a run that asks something else.
+        StoreError
+            If the folder can't be made or written.
+        """
+        if self.exists:
+            spec = self._grown(self.spec(), spec)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self.exists or self.spec() != spec:
+                self._write({"spec": spec.model_dump(mode="json"), **_environment()})
+        except OSError as error:
+            raise StoreError(f"{self.path} can't be written: {error.strerror or error}; choose another --out") from error
+        return spec
+
+    def _grown(self, held: RunSpec, wanted: RunSpec) -> RunSpec:
+        for name in RunSpec.model_fields:
+            old, new = getattr(held, name), getattr(wanted, name)
+            if name not in GROWING and old != new:
+                if name == "settings":
+                    name, old, new = next((f"setting {key}", held.settings.get(key), value)
+                                          for key, value in wanted.settings.items() if held.settings.get(key) != value)
+                raise SettingError(
+                    f"{self.path} holds a run with another {name.replace('_', ' ')} ({old!r}, not {new!r}); "
+                    "choose another --out, or give the same"
+                )
+        models = held.models + tuple(model for model in wanted.models if model not in held.models)
+        return wanted.model_copy(
+            update={"models": models, "data": held.data, "repeats": max(held.repeats, wanted.repeats)}
+        )
+
+    def note(self, **facts: object) -> None:
+        """Add facts to run.json."""
+        self._write({**self.facts(), **facts})
+
+    def _write(self, facts: Mapping[str, object]) -> None:
+        text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
+        partial = self.spec_file.with_suffix(".json.partial")
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, self.spec_file)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from asking in this folder; released even if this one is killed.
+
+        Raises
+        ------
+        StoreError
+            If another process is asking here now.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StoreError(
+                f"{self.path} is in use by another isogloss process; wait for it, stop it, or choose another --out"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _environment() -> dict[str, object]:
+    """Versions that could matter to a number."""
+    versions = {"isogloss": isogloss.__version__, "python": platform.python_version()}
+    for name in ("aiohttp", "numpy", "pandas", "scipy", "xllamacpp"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": versions,
+        "environment": {"system": platform.system(), "machine": platform.machine()},
+    }

@@ -1,0 +1,397 @@
+"""The ledger: what was asked and answered, kept for ever, in one SQLite file.
+
+Write-ahead logging lets others read while a run writes. Only this package opens the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import msgspec
+
+from isogloss.errors import StoreError
+from isogloss.records import Condition, Dataset, Prompt, Response, Sampling, Status
+from isogloss.store.schema import migrate
+
+CHUNK = 1000
+
+
+class Plan(NamedTuple):
+    """What a set of questions comes to."""
+
+    id: int
+    n_questions: int
+    n_chat: int
+    """Distinct prompts that ask for a reply."""
+    n_scored: int
+    """Distinct prompts whose candidates are scored."""
+
+
+class Arm(NamedTuple):
+    """One model under one sampling: with prompt and repeat the resume key."""
+
+    id: int
+    model: str
+    revision: str | None
+    sampling: Sampling
+    chats: bool
+    scores: bool
+
+    def n_prompts(self, plan: Plan) -> int:
+        """How many of a plan's prompts such a model can be asked."""
+        return plan.n_chat * self.chats + plan.n_scored * self.scores
+
+
+class Due(NamedTuple):
+    """A prompt still to be put to one arm."""
+
+    seq: int
+    attempt: int
+    prompt: Prompt
+
+
+class Row(NamedTuple):
+    """A response on its way into the ledger."""
+
+    arm: int
+    seq: int
+    attempt: int
+    response: Response
+
+
+class Tally(NamedTuple):
+    """How many prompts of one arm and repeat stand at one status, and the tokens they took."""
+
+    arm: int
+    repeat: int
+    status: Status
+    n: int
+    input_tokens: int
+    output_tokens: int
+
+
+class Asked(NamedTuple):
+    """A planned question beside the newest response to it."""
+
+    item_id: str
+    condition: Condition
+    response: Response
+
+
+@contextmanager
+def _plain_errors(where: str) -> Iterator[None]:
+    """Turn SQLite's faults into one clear line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = str(error)
+        if "disk is full" in message or "disk I/O" in message:
+            advice = "the disk is full or failing; make room and run the same command again, all committed replies are kept"
+        elif "locked" in message:
+            advice = "another process is writing to it; wait for it or stop it"
+        elif "not a database" in message or "malformed" in message:
+            advice = "it is damaged or no ledger"
+        elif "readonly" in message or "unable to open" in message:
+            advice = "it can't be opened for writing; check the folder and its rights"
+        else:
+            advice = "see the message"
+        raise StoreError(f"{where}: {message}; {advice}") from error
+
+
+class Ledger:
+    """One ledger file. Use as a context manager, from one thread at a time."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        """Open a ledger, or make it with `create`.
+
+        Raises
+        ------
+        StoreError
+            If there is none (without `create`), or it can't be read.
+        """
+        self.path = path
+        if not create and not path.exists():
+            raise StoreError(f"no ledger at {path}; is that a run folder?")
+        with _plain_errors(str(path)):
+            self._connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
+                self._connection.execute("PRAGMA cache_size = -8000")
+                migrate(self._connection, where=str(path))
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with _plain_errors(str(self.path)):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    # What is to be asked
+
+    def add_dataset(self, dataset: Dataset, digest: str) -> None:
+        """Keep a data set whole; a second time is no fault."""
+        content = zlib.compress(dataset.model_dump_json(exclude_defaults=True).encode())
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?)", (digest, dataset.name, content)
+            )
+
+    def dataset(self, digest: str) -> Dataset:
+        row = self._connection.execute("SELECT content FROM datasets WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
+            raise StoreError(f"{self.path} doesn't hold the data set {digest}; was the run stopped before it began?")
+        return Dataset.model_validate_json(zlib.decompress(row[0]))
+
+    def plan(self, digest: str) -> Plan | None:
+        """The plan with this digest, once all of its questions are in."""
+        row = self._connection.execute(
+            "SELECT id, n_questions, n_chat, n_scored FROM plans WHERE digest = ?", (digest,)
+        ).fetchone()
+        return None if row is None else Plan(*row)
+
+    def add_plan(self, digest: str, questions: Iterable[tuple[str, Condition, Prompt]]) -> Plan:
+        """Write a plan's questions and their prompts: all of them or none."""
+        with self._transaction() as connection:
+            (plan_id,) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM plans").fetchone()
+            n_questions = 0
+            chunk: list[tuple[str, Condition, Prompt]] = []
+            for question in questions:
+                chunk.append(question)
+                if len(chunk) == CHUNK:
+                    n_questions += self._add_questions(connection, plan_id, chunk)
+                    chunk = []
+            n_questions += self._add_questions(connection, plan_id, chunk)
+            n_by_kind = dict(
+                connection.execute(
+                    "SELECT scored, COUNT(*) FROM prompts WHERE seq IN (SELECT prompt FROM questions WHERE plan = ?) "
+                    "GROUP BY scored",
+                    (plan_id,),
+                )
+            )
+            plan = Plan(plan_id, n_questions, n_by_kind.get(0, 0), n_by_kind.get(1, 0))
+            connection.execute(
+                "INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (plan_id, digest, *plan[1:])
+            )
+        return plan
+
+    @staticmethod
+    def _add_questions(
+        connection: sqlite3.Connection, plan_id: int, chunk: Sequence[tuple[str, Condition, Prompt]]
+    ) -> int:
+        connection.executemany(
+            "INSERT OR IGNORE INTO prompts (id, scored, content) VALUES (?, ?, ?)",
+            [
+                (prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude={"id"}, exclude_defaults=True))
+                for _, _, prompt in chunk
+            ],
+        )
+        connection.executemany(
+            "INSERT INTO questions (plan, item_id, condition, prompt) "
+            "VALUES (?, ?, ?, (SELECT seq FROM prompts WHERE id = ?))",
+            [
+                (plan_id, item_id, condition.model_dump_json(exclude_defaults=True), prompt.id)
+                for item_id, condition, prompt in chunk
+            ],
+        )
+        return len(chunk)
+
+    def arm(
+        self, model: str, revision: str | None, sampling: Sampling, abilities: Mapping[str, bool]
+    ) -> Arm:
+        """The arm of a model under a sampling; made on first use."""
+        key = (model, revision or "", sampling.model_dump_json())
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO arms (model, revision, sampling, abilities) VALUES (?, ?, ?, ?)",
+                (*key, json.dumps(dict(abilities))),
+            )
+        return next(arm for arm in self.arms() if (arm.model, arm.revision or "", arm.sampling) == (*key[:2], sampling))
+
+    def arms(self) -> list[Arm]:
+        """All arms, in the order they first appeared."""
+        arms = []
+        for id_, model, revision, sampling, abilities in self._connection.execute("SELECT * FROM arms ORDER BY id"):
+            can = json.loads(abilities)
+            arms.append(
+                Arm(id_, model, revision or None, Sampling.model_validate_json(sampling), can["chat"], can["logprobs"])
+            )
+        return arms
+
+    def due(self, plan: Plan, arm: Arm, repeat: int) -> Iterator[Due]:
+        """The prompts of a plan that still want a response from an arm, in the order of the plan.
+
+        Read in short steps, so that it may be consumed slowly while others write.
+        """
+        kinds = [int(scored) for scored, able in ((False, arm.chats), (True, arm.scores)) if able]
+        last = 0
+        while True:
+            with _plain_errors(str(self.path)):
+                rows = self._connection.execute(
+                    f"""
+                    SELECT p.seq, p.id, p.content, p.scored,
+                           (SELECT MAX(attempt) FROM responses AS r
+                            WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq) AS attempt,
+                           EXISTS (SELECT 1 FROM responses AS r
+                            WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq
+                              AND r.status <> '{Status.FAILED}') AS settled
+                    FROM (SELECT DISTINCT prompt FROM questions
+                          WHERE plan = :plan AND prompt > :last ORDER BY prompt LIMIT {CHUNK // 2}) AS q
+                    JOIN prompts AS p ON p.seq = q.prompt ORDER BY p.seq
+                    """,
+                    {"arm": arm.id, "repeat": repeat, "plan": plan.id, "last": last},
+                ).fetchall()
+            if not rows:
+                return
+            last = rows[-1][0]
+            for seq, id_, content, scored, attempt, settled in rows:
+                if not settled and scored in kinds:
+                    yield Due(seq, (attempt or 0) + 1, _prompt(id_, content))
+
+    def prompts(self, plan: Plan) -> Iterator[tuple[str, Condition, Prompt]]:
+        """Every question of a plan with its prompt."""
+        rows = self._connection.execute(
+            "SELECT q.item_id, q.condition, p.id, p.content FROM questions AS q JOIN prompts AS p ON p.seq = q.prompt "
+            "WHERE q.plan = ? ORDER BY q.seq",
+            (plan.id,),
+        )
+        for item_id, condition, id_, content in rows:
+            yield item_id, Condition.model_validate_json(condition), _prompt(id_, content)
+
+    def prompt_seqs(self, plan: Plan) -> dict[str, int]:
+        """Prompt id → row number, for the prompts of a plan."""
+        return dict(
+            self._connection.execute(
+                "SELECT id, seq FROM prompts WHERE seq IN (SELECT prompt FROM questions WHERE plan = ?)", (plan.id,)
+            )
+        )
+
+    # What came back
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Commit responses: when this returns they outlive a crash of process or machine."""
+        tallies: Counter[tuple[int, int, str]] = Counter()
+        tokens: Counter[tuple[int, int, str, int]] = Counter()
+        values = []
+        for arm, seq, attempt, r in rows:
+            logprobs = None if r.candidate_logprobs is None else msgspec.json.encode(r.candidate_logprobs).decode()
+            values.append((
+                arm, r.repeat, seq, attempt, r.status.value, r.text, r.reasoning, logprobs, r.finish_reason, r.error,
+                r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at,
+            ))  # fmt: skip
+            key = (arm, r.repeat, r.status.value)
+            tallies[key] += 1
+            if attempt > 1:
+                tallies[arm, r.repeat, Status.FAILED.value] -= 1
+            tokens[*key, 0] += r.input_tokens or 0
+            tokens[*key, 1] += r.output_tokens or 0
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+            )
+            connection.executemany(
+                "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (arm, repeat, status) DO UPDATE SET "
+                "n = n + excluded.n, input_tokens = input_tokens + excluded.input_tokens, "
+                "output_tokens = output_tokens + excluded.output_tokens",
+                [(*key, n, tokens[*key, 0], tokens[*key, 1]) for key, n in tallies.items()],
+            )
+
+    def tallies(self) -> list[Tally]:
+        """Counts by arm, repeat and status; as quick for a long run as for a short one."""
+        rows = self._connection.execute("SELECT * FROM tallies ORDER BY arm, repeat, status")
+        return [Tally(arm, repeat, Status(status), *rest) for arm, repeat, status, *rest in rows]
+
+    def standing(self, plan: Plan, arm: Arm, repeat: int) -> dict[Status, int]:
+        """How a plan's prompts stand with one arm: counts by status, `missing` included; they add up."""
+        (n_plans,) = self._connection.execute("SELECT COUNT(*) FROM plans").fetchone()
+        if n_plans == 1:
+            counts = {t.status: t.n for t in self.tallies() if (t.arm, t.repeat) == (arm.id, repeat) and t.n}
+        else:
+            rows = self._connection.execute(
+                "SELECT status, COUNT(*) FROM responses AS r WHERE arm = :arm AND repeat = :repeat "
+                "AND prompt IN (SELECT prompt FROM questions WHERE plan = :plan) "
+                "AND attempt = (SELECT MAX(attempt) FROM responses AS s "
+                "WHERE s.arm = :arm AND s.repeat = :repeat AND s.prompt = r.prompt) GROUP BY status",
+                {"arm": arm.id, "repeat": repeat, "plan": plan.id},
+            )
+            counts = {Status(status): n for status, n in rows}
+        n_missing = arm.n_prompts(plan) - sum(counts.values())
+        return {**counts, Status.MISSING: n_missing} if n_missing else counts
+
+    def n_responses(self) -> int:
+        """How many rows the ledger holds, failed ones included: changes whenever anything came in."""
+        (n,) = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM responses").fetchone()
+        return int(n)
+
+    def asked(self, plan: Plan, arm: Arm, repeat: int) -> Iterator[Asked]:
+        """Every question of a plan that this arm can be asked, with its newest response.
+
+        Questions never asked come with a response whose status is `missing`.
+        """
+        rows = self._connection.execute(
+            """
+            SELECT q.item_id, q.condition, p.id, r.status, r.text, r.reasoning, r.candidate_logprobs,
+                   r.finish_reason, r.error, r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at
+            FROM questions AS q JOIN prompts AS p ON p.seq = q.prompt
+            LEFT JOIN responses AS r ON r.arm = :arm AND r.repeat = :repeat AND r.prompt = q.prompt
+                AND r.attempt = (SELECT MAX(attempt) FROM responses AS s
+                                 WHERE s.arm = :arm AND s.repeat = :repeat AND s.prompt = q.prompt)
+            WHERE q.plan = :plan AND ((p.scored AND :scores) OR (NOT p.scored AND :chats))
+            ORDER BY q.seq
+            """,
+            {"arm": arm.id, "repeat": repeat, "plan": plan.id, "scores": arm.scores, "chats": arm.chats},
+        )
+        for item_id, condition, prompt_id, status, text, reasoning, logprobs, finish, error, n_in, n_out, tries, s, at in rows:
+            yield Asked(
+                item_id,
+                Condition.model_validate_json(condition),
+                Response(
+                    prompt_id=prompt_id,
+                    model=arm.model,
+                    revision=arm.revision,
+                    repeat=repeat,
+                    status=Status(status or Status.MISSING),
+                    text=text,
+                    reasoning=reasoning,
+                    candidate_logprobs=None if logprobs is None else tuple(json.loads(logprobs)),
+                    finish_reason=finish,
+                    error=error,
+                    input_tokens=n_in,
+                    output_tokens=n_out,
+                    n_tries=tries or 1,
+                    seconds=s,
+                    received_at=at,
+                ),
+            )
+
+
+def _prompt(id_: str, content: str) -> Prompt:
+    return Prompt(id=id_, **msgspec.json.decode(content))

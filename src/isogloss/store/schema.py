@@ -1,0 +1,104 @@
+"""Layout of the ledger, as numbered migrations. A migration that was released is never edited."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from isogloss.errors import StoreError
+
+APPLICATION_ID = 0x69736F67  # "isog"
+
+MIGRATIONS = (
+    """
+    CREATE TABLE datasets (
+        digest TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        content BLOB NOT NULL              -- zlib of the Dataset record as JSON
+    );
+    CREATE TABLE plans (
+        id INTEGER PRIMARY KEY,
+        digest TEXT NOT NULL UNIQUE,       -- hash over study, data set, settings, seed, limit
+        n_questions INTEGER NOT NULL,
+        n_chat INTEGER NOT NULL,           -- distinct prompts that ask for a reply
+        n_scored INTEGER NOT NULL          -- distinct prompts whose candidates are to be scored
+    );
+    CREATE TABLE prompts (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        scored INTEGER NOT NULL,
+        content TEXT NOT NULL              -- the Prompt record as JSON, without its id
+    );
+    CREATE TABLE questions (
+        seq INTEGER PRIMARY KEY,
+        plan INTEGER NOT NULL REFERENCES plans (id),
+        item_id TEXT NOT NULL,
+        condition TEXT NOT NULL,           -- the Condition record as JSON, defaults left out
+        prompt INTEGER NOT NULL REFERENCES prompts (seq)
+    );
+    CREATE INDEX questions_by_prompt ON questions (plan, prompt);
+    CREATE TABLE arms (
+        id INTEGER PRIMARY KEY,
+        model TEXT NOT NULL,
+        revision TEXT NOT NULL,            -- "" where the provider tells none
+        sampling TEXT NOT NULL,            -- the Sampling record as JSON
+        abilities TEXT NOT NULL,           -- the Abilities record as JSON
+        UNIQUE (model, revision, sampling)
+    );
+    CREATE TABLE responses (
+        arm INTEGER NOT NULL REFERENCES arms (id),
+        repeat INTEGER NOT NULL,
+        prompt INTEGER NOT NULL REFERENCES prompts (seq),
+        attempt INTEGER NOT NULL,          -- a failed call is followed by a new row
+        status TEXT NOT NULL,
+        text TEXT,
+        reasoning TEXT,
+        candidate_logprobs TEXT,           -- JSON list, natural logarithms
+        finish_reason TEXT,
+        error TEXT,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        n_tries INTEGER NOT NULL,
+        seconds REAL,
+        received_at REAL,
+        PRIMARY KEY (arm, repeat, prompt, attempt)
+    );
+    CREATE TABLE tallies (
+        arm INTEGER NOT NULL,
+        repeat INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        n INTEGER NOT NULL,                -- prompts whose newest response has this status
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        PRIMARY KEY (arm, repeat, status)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER responses_are_kept BEFORE DELETE ON responses
+        BEGIN SELECT RAISE (ABORT, 'the ledger only grows: responses are never deleted'); END;
+    CREATE TRIGGER responses_stay_as_they_are BEFORE UPDATE ON responses
+        BEGIN SELECT RAISE (ABORT, 'the ledger only grows: responses are never changed'); END;
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection, *, where: str) -> None:
+    """Bring a ledger to the newest layout.
+
+    Raises
+    ------
+    StoreError
+        If the file is another program's, or from a newer isogloss.
+    """
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (n_tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    if application_id != APPLICATION_ID and (application_id != 0 or n_tables > 0):
+        raise StoreError(f"{where} is a database of another program, not a ledger of isogloss; choose another folder")
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"{where} was written by a newer isogloss (layout {version}, this one knows {len(MIGRATIONS)}); "
+            "update isogloss to read it"
+        )
+    for number in range(version, len(MIGRATIONS)):
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {MIGRATIONS[number]}; PRAGMA user_version = {number + 1}; "
+            f"PRAGMA application_id = {APPLICATION_ID}; COMMIT;"
+        )
