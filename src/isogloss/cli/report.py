@@ -7,17 +7,16 @@ from typing import Annotated
 
 import typer
 
-from isogloss.cli import options
 from isogloss.cli.console import note, say
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN2 …]", help="Run folders of one study.")],
     format: Annotated[str, typer.Option(help="html, json, csv, md or latex.")] = "html",
-    where: Annotated[
-        str, typer.Option(help="Only these estimates, e.g. \"measure=f1,country=CL\" (not for html).")
-    ] = "",
-    out: Annotated[Path | None, typer.Option(help="File to write; html goes to the run folder, others to stdout.")] = None,
+    where: Annotated[str, typer.Option(help='Only these estimates, e.g. "measure=f1,country=CL" (not for html).')] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; html goes to the run folder, others to stdout.")
+    ] = None,
 ) -> None:
     """Write the report of one or more runs."""
     from isogloss import api

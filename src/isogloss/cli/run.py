@@ -45,9 +45,7 @@ def run(
 
     if prompts_out is not None and not dry_run:
         raise SettingError("--prompts-out goes with --dry-run")
-    job = api.prepare(
-        study, data, models=model, settings=parse_set(settings), seed=seed, limit=limit, repeats=repeats
-    )
+    job = api.prepare(study, data, models=model, settings=parse_set(settings), seed=seed, limit=limit, repeats=repeats)
     if dry_run:
         _dry_run(job, prompts_out, json)
         return

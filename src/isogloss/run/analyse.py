@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +115,7 @@ def analyse(study: Study, folder: RunFolder) -> tuple[list[Estimate], pd.DataFra
         answers = code(study, ledger, spec, dataset)
     estimates = study.estimate(answers, dataset, settings, spec.seed)
     write_answers(answers, folder.answers_file)
-    write_estimates(estimates, folder.estimates_file)
+    write_estimates(folder.estimates_file, estimates)
     folder.note(analysed=state)
     return estimates, answers, dataset, settings
 
@@ -132,32 +132,3 @@ def state_of(ledger: Ledger, study: Study, spec: RunSpec) -> dict[str, object]:
         "isogloss": isogloss.__version__,
         "study": f"{study.name}@{study.version}",
     }
-
-
-def examples(study: Study, ledger: Ledger, spec: RunSpec, answers: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """One prompt of each format and reading with its reply and how it was read, from the first model that answered."""
-    plan = held_plan(ledger, spec)
-    if plan is None or answers.empty:
-        return
-    first = answers.drop_duplicates(["format", "asked_by"]) if answers["reply"].isna().all() else (
-        answers.sort_values("reply", key=lambda column: column.isna(), kind="stable").drop_duplicates(["format", "asked_by"])
-    )
-    wanted = dict(zip(first["prompt_id"], first.index, strict=True))
-    for _, _, prompt in ledger.prompts(plan):
-        if prompt.id in wanted:
-            row = answers.loc[wanted.pop(prompt.id)]
-            same = answers[(answers["prompt_id"] == prompt.id) & (answers["model"] == row["model"])]
-            yield {
-                "format": row["format"],
-                "asked_by": row["asked_by"],
-                "model": row["model"],
-                "messages": [(message.role, message.content) for message in prompt.messages],
-                "candidates": list(prompt.candidates),
-                "reply": row["reply"],
-                "answers": [
-                    {"reading": r, "status": s, "value": v, "note": n}
-                    for r, s, v, n in zip(same["reading"], same["status"], same["value"], same["note"], strict=True)
-                ],
-            }
-        if not wanted:
-            return

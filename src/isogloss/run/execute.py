@@ -225,7 +225,9 @@ def check_abilities(model: Model, plan: Plan, sampling: Sampling) -> None:
         raise AbilityError(f"model {model.name!r} can't be held to a form of answer; leave out constrained=true")
     if _n_possible(model, plan) == 0 and plan.n_questions:
         need = "log-probabilities of given answers" if plan.n_scored else "chat"
-        raise AbilityError(f"model {model.name!r} can't give {need}, which these settings ask for; see 'isogloss models'")
+        raise AbilityError(
+            f"model {model.name!r} can't give {need}, which these settings ask for; see 'isogloss models'"
+        )
 
 
 def _n_possible(model: Model, plan: Plan) -> int:
@@ -246,7 +248,8 @@ def _warn_early(progress: Progress, warn: Callable[[str], None]) -> None:
         n = progress.statuses[status]
         if n > EARLY_SHARE * progress.n_asked:
             hint = {
-                Status.TRUNCATED: "; the token limit may be too small (--set max_tokens=…), above all for a model that reasons",
+                Status.TRUNCATED: "; the token limit may be too small, above all for a model that reasons: "
+                "--set max_tokens=…",
                 Status.FAILED: "; they are asked again by the same command",
             }.get(status, "")
             warn(f"{n} of the first {progress.n_asked} replies of {progress.model} are {status.value}{hint}")

@@ -85,7 +85,9 @@ class RunFolder:
             if not self.exists or self.spec() != spec:
                 self._write({"spec": spec.model_dump(mode="json"), **_environment()})
         except OSError as error:
-            raise StoreError(f"{self.path} can't be written: {error.strerror or error}; choose another --out") from error
+            raise StoreError(
+                f"{self.path} can't be written: {error.strerror or error}; choose another --out"
+            ) from error
         return spec
 
     def _grown(self, held: RunSpec, wanted: RunSpec) -> RunSpec:
@@ -93,8 +95,11 @@ class RunFolder:
             old, new = getattr(held, name), getattr(wanted, name)
             if name not in GROWING and old != new:
                 if name == "settings":
-                    name, old, new = next((f"setting {key}", held.settings.get(key), value)
-                                          for key, value in wanted.settings.items() if held.settings.get(key) != value)
+                    name, old, new = next(
+                        (f"setting {key}", held.settings.get(key), value)
+                        for key, value in wanted.settings.items()
+                        if held.settings.get(key) != value
+                    )
                 raise SettingError(
                     f"{self.path} holds a run with another {name.replace('_', ' ')} ({old!r}, not {new!r}); "
                     "choose another --out, or give the same"

@@ -13,7 +13,7 @@ from isogloss.records import AnswerForm, Condition, Dataset, Prompt, RunSpec, co
 from isogloss.study import Question, Settings, Study
 
 CHARACTERS_PER_TOKEN = (5.0, 4.0, 2.0)
-"""Low, expected, high count of tokens: texts in Latin script run from 2 (small vocabularies) to 5 characters a token."""
+"""For a low, expected and high count of tokens: Latin script runs from 2 (small vocabularies) to 5."""
 TOKENS_PER_MESSAGE = 5
 
 
@@ -119,9 +119,7 @@ def forecast(questions: Iterable[Question], *, max_tokens: int) -> dict[str, For
         tokens = Range(*(int(n_characters / rate) + overhead for rate in CHARACTERS_PER_TOKEN))
         n_in[kind] = n_in.get(kind, Range(0, 0, 0)) + tokens
         n_out[kind] = n_out.get(kind, Range(0, 0, 0)) + reply_tokens(prompt, max_tokens=max_tokens)
-    return {
-        kind: Forecast(n_questions[kind], n_prompts[kind], n_in[kind], n_out[kind]) for kind in sorted(n_questions)
-    }
+    return {kind: Forecast(n_questions[kind], n_prompts[kind], n_in[kind], n_out[kind]) for kind in sorted(n_questions)}
 
 
 def reply_tokens(prompt: Prompt, *, max_tokens: int) -> Range:

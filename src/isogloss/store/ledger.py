@@ -13,77 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 
 from isogloss.errors import StoreError
 from isogloss.records import Condition, Dataset, Prompt, Response, Sampling, Status
+from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Tally, prompt_of, response_of
 from isogloss.store.schema import migrate
 
 CHUNK = 1000
-
-
-class Plan(NamedTuple):
-    """What a set of questions comes to."""
-
-    id: int
-    n_questions: int
-    n_chat: int
-    """Distinct prompts that ask for a reply."""
-    n_scored: int
-    """Distinct prompts whose candidates are scored."""
-
-
-class Arm(NamedTuple):
-    """One model under one sampling: with prompt and repeat the resume key."""
-
-    id: int
-    model: str
-    revision: str | None
-    sampling: Sampling
-    chats: bool
-    scores: bool
-
-    def n_prompts(self, plan: Plan) -> int:
-        """How many of a plan's prompts such a model can be asked."""
-        return plan.n_chat * self.chats + plan.n_scored * self.scores
-
-
-class Due(NamedTuple):
-    """A prompt still to be put to one arm."""
-
-    seq: int
-    attempt: int
-    prompt: Prompt
-
-
-class Row(NamedTuple):
-    """A response on its way into the ledger."""
-
-    arm: int
-    seq: int
-    attempt: int
-    response: Response
-
-
-class Tally(NamedTuple):
-    """How many prompts of one arm and repeat stand at one status, and the tokens they took."""
-
-    arm: int
-    repeat: int
-    status: Status
-    n: int
-    input_tokens: int
-    output_tokens: int
-
-
-class Asked(NamedTuple):
-    """A planned question beside the newest response to it."""
-
-    item_id: str
-    condition: Condition
-    response: Response
 
 
 @contextmanager
@@ -94,7 +33,9 @@ def _plain_errors(where: str) -> Iterator[None]:
     except sqlite3.Error as error:
         message = str(error)
         if "disk is full" in message or "disk I/O" in message:
-            advice = "the disk is full or failing; make room and run the same command again, all committed replies are kept"
+            advice = (
+                "the disk is full or failing; make room and run the same command again, all committed replies are kept"
+            )
         elif "locked" in message:
             advice = "another process is writing to it; wait for it or stop it"
         elif "not a database" in message or "malformed" in message:
@@ -161,9 +102,7 @@ class Ledger:
         """Keep a data set whole; a second time is no fault."""
         content = zlib.compress(dataset.model_dump_json(exclude_defaults=True).encode())
         with self._transaction() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?)", (digest, dataset.name, content)
-            )
+            connection.execute("INSERT OR IGNORE INTO datasets VALUES (?, ?, ?)", (digest, dataset.name, content))
 
     def dataset(self, digest: str) -> Dataset:
         row = self._connection.execute("SELECT content FROM datasets WHERE digest = ?", (digest,)).fetchone()
@@ -198,9 +137,7 @@ class Ledger:
                 )
             )
             plan = Plan(plan_id, n_questions, n_by_kind.get(0, 0), n_by_kind.get(1, 0))
-            connection.execute(
-                "INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (plan_id, digest, *plan[1:])
-            )
+            connection.execute("INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (plan_id, digest, *plan[1:]))
         return plan
 
     @staticmethod
@@ -224,9 +161,7 @@ class Ledger:
         )
         return len(chunk)
 
-    def arm(
-        self, model: str, revision: str | None, sampling: Sampling, abilities: Mapping[str, bool]
-    ) -> Arm:
+    def arm(self, model: str, revision: str | None, sampling: Sampling, abilities: Mapping[str, bool]) -> Arm:
         """The arm of a model under a sampling; made on first use."""
         key = (model, revision or "", sampling.model_dump_json())
         with self._transaction() as connection:
@@ -274,7 +209,7 @@ class Ledger:
             last = rows[-1][0]
             for seq, id_, content, scored, attempt, settled in rows:
                 if not settled and scored in kinds:
-                    yield Due(seq, (attempt or 0) + 1, _prompt(id_, content))
+                    yield Due(seq, (attempt or 0) + 1, prompt_of(id_, content))
 
     def prompts(self, plan: Plan) -> Iterator[tuple[str, Condition, Prompt]]:
         """Every question of a plan with its prompt."""
@@ -284,7 +219,7 @@ class Ledger:
             (plan.id,),
         )
         for item_id, condition, id_, content in rows:
-            yield item_id, Condition.model_validate_json(condition), _prompt(id_, content)
+            yield item_id, Condition.model_validate_json(condition), prompt_of(id_, content)
 
     def prompt_seqs(self, plan: Plan) -> dict[str, int]:
         """Prompt id → row number, for the prompts of a plan."""
@@ -314,9 +249,7 @@ class Ledger:
             tokens[*key, 0] += r.input_tokens or 0
             tokens[*key, 1] += r.output_tokens or 0
         with self._transaction() as connection:
-            connection.executemany(
-                "INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
-            )
+            connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
             connection.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (arm, repeat, status) DO UPDATE SET "
                 "n = n + excluded.n, input_tokens = input_tokens + excluded.input_tokens, "
@@ -351,15 +284,35 @@ class Ledger:
         (n,) = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM responses").fetchone()
         return int(n)
 
+    def span(self) -> tuple[float | None, float | None]:
+        """When the first and the last reply came in, Unix time in seconds; None where none did."""
+        first, last = self._connection.execute(
+            "SELECT (SELECT received_at FROM responses ORDER BY rowid LIMIT 1), "
+            "(SELECT received_at FROM responses ORDER BY rowid DESC LIMIT 1)"
+        ).fetchone()
+        return first, last
+
+    def exchanges(self, plan: Plan, wanted: Mapping[str, str]) -> Iterator[tuple[Prompt, Response]]:
+        """Some prompts with the newest first-repeat response of one model each (`wanted`: prompt id → model)."""
+        for arm in self.arms():
+            ids = [prompt_id for prompt_id, model in wanted.items() if model == arm.model]
+            for prompt_id in ids:
+                row = self._connection.execute(
+                    f"SELECT p.content, {RESPONSE_COLUMNS} FROM prompts AS p JOIN responses AS r ON r.prompt = p.seq "
+                    "WHERE p.id = ? AND r.arm = ? AND r.repeat = 1 ORDER BY r.attempt DESC LIMIT 1",
+                    (prompt_id, arm.id),
+                ).fetchone()
+                if row is not None:
+                    yield prompt_of(prompt_id, row[0]), response_of(prompt_id, arm, 1, row[1:])
+
     def asked(self, plan: Plan, arm: Arm, repeat: int) -> Iterator[Asked]:
         """Every question of a plan that this arm can be asked, with its newest response.
 
         Questions never asked come with a response whose status is `missing`.
         """
         rows = self._connection.execute(
-            """
-            SELECT q.item_id, q.condition, p.id, r.status, r.text, r.reasoning, r.candidate_logprobs,
-                   r.finish_reason, r.error, r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at
+            f"""
+            SELECT q.item_id, q.condition, p.id, {RESPONSE_COLUMNS}
             FROM questions AS q JOIN prompts AS p ON p.seq = q.prompt
             LEFT JOIN responses AS r ON r.arm = :arm AND r.repeat = :repeat AND r.prompt = q.prompt
                 AND r.attempt = (SELECT MAX(attempt) FROM responses AS s
@@ -369,29 +322,5 @@ class Ledger:
             """,
             {"arm": arm.id, "repeat": repeat, "plan": plan.id, "scores": arm.scores, "chats": arm.chats},
         )
-        for item_id, condition, prompt_id, status, text, reasoning, logprobs, finish, error, n_in, n_out, tries, s, at in rows:
-            yield Asked(
-                item_id,
-                Condition.model_validate_json(condition),
-                Response(
-                    prompt_id=prompt_id,
-                    model=arm.model,
-                    revision=arm.revision,
-                    repeat=repeat,
-                    status=Status(status or Status.MISSING),
-                    text=text,
-                    reasoning=reasoning,
-                    candidate_logprobs=None if logprobs is None else tuple(json.loads(logprobs)),
-                    finish_reason=finish,
-                    error=error,
-                    input_tokens=n_in,
-                    output_tokens=n_out,
-                    n_tries=tries or 1,
-                    seconds=s,
-                    received_at=at,
-                ),
-            )
-
-
-def _prompt(id_: str, content: str) -> Prompt:
-    return Prompt(id=id_, **msgspec.json.decode(content))
+        for item_id, condition, prompt_id, *rest in rows:
+            yield Asked(item_id, Condition.model_validate_json(condition), response_of(prompt_id, arm, repeat, rest))

@@ -1,0 +1,28 @@
+"""One run of the engine, everything stored: reading the table, planning, asking, committing. Prints one JSON line.
+
+python bench/ask.py TABLE.csv N CONNECTIONS BASE_URL OUT
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+from isogloss import api
+
+
+def main(table: str, n: int, n_connections: int, base_url: str, out: str) -> dict[str, float]:
+    before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    job = api.prepare("lexicon", table, models=["openai/m"], settings={"format": "yes_no"}, limit=n)
+    summary = api.ask(job, out, base_url=base_url, max_connections=n_connections, environment={"OPENAI_API_KEY": "x"})
+    wall = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert summary.statuses == {"ok": n}, summary
+    return {"rate": n / wall, "cpu_per_thousand": 1000 * cpu / n, "megabytes": after.ru_maxrss / 1024}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5])))

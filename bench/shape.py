@@ -1,0 +1,32 @@
+"""Made-up tables in the size of the reference survey: 934 items, 9,057 variants, 21 countries, about 190,000 cells."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+COUNTRIES = ["ES", "GQ", "CU", "DO", "PR", "MX", "GT", "HN", "SV", "NI", "CR", "PA", "CO", "VE", "EC", "PE", "BO", "CL", "PY", "UY", "AR"]
+N_ITEMS = 934
+N_VARIANTS = 9057
+
+
+def write_table(path: Path, *, n_items: int = N_ITEMS, n_variants: int = N_VARIANTS, seed: int = 1) -> None:
+    """A wide table with invented words; a quarter of the cells are +."""
+    rng = random.Random(seed)
+    sizes = [1] * n_items
+    for _ in range(n_variants - n_items):
+        sizes[int(rng.random() ** 2 * n_items)] += 1
+    syllables = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "description", "gloss", "variant", *COUNTRIES])
+        for number, size in enumerate(sizes, start=1):
+            words: set[str] = set()
+            while len(words) < size:
+                words.add("".join(rng.choice(syllables) for _ in range(rng.randint(2, 5))))
+            for word in sorted(words):
+                cells = ["+" if rng.random() < 0.25 else "-" for _ in COUNTRIES]
+                writer.writerow(
+                    [f"Z{number:03}", f"Cosa inventada número {number}, sin nombre propio", "", word, *cells]
+                )

@@ -1,0 +1,131 @@
+"""The same jobs as the command line, for notebooks and programs: data frames in and out.
+
+>>> import isogloss
+>>> run = isogloss.run("lexicon", "sample", models=["scripted/random"], out="runs/first")  # doctest: +SKIP
+>>> run.estimates                                                                        # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.api.asking import DEFAULT_CONNECTIONS, Summary, ask
+from isogloss.api.job import Job, default_out, find_study, prepare
+from isogloss.api.opened import Run, report, state
+from isogloss.errors import DataError, SettingError
+from isogloss.run.analyse import held_plan
+from isogloss.run.execute import Observer
+from isogloss.run.folder import RunFolder
+from isogloss.run.plan import plan_digest, rows
+from isogloss.study import Finding, Source, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from isogloss.models.model import Model
+
+__all__ = [
+    "Job", "Run", "Summary", "ask", "check", "default_out", "find_study", "prepare", "report", "run", "score", "state",
+]  # fmt: skip
+
+
+def run(
+    study: str | Study,
+    data: Source,
+    *,
+    models: Sequence[str | Model],
+    out: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    repeats: int = 1,
+    base_url: str | None = None,
+    max_connections: int = DEFAULT_CONNECTIONS,
+    observe: Observer = lambda progress: None,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Run:
+    """Put a study's questions to models, code and score. Works inside a running event loop.
+
+    Parameters
+    ----------
+    study : str or Study
+    data : str, Path or DataFrame
+        Name of a sample, path of a file, or a table.
+    models : sequence of str or Model
+        `provider/model[@revision]`, or model values.
+    out : path, optional
+        Run folder; a stable one under `runs/` otherwise. What it holds already isn't asked again.
+    settings : mapping, optional
+        The study's settings and those of sampling (`temperature`, `max_tokens`, `constrained`, …).
+
+    Returns
+    -------
+    Run
+        With `estimates` and `answers` (data frames), `report()` and `summary`.
+    """
+    values = [model for model in models if not isinstance(model, str)]
+    if values and len(values) != len(models):
+        raise SettingError("models are either all names or all model values")
+    names = [model if isinstance(model, str) else model.name for model in models]
+    job = prepare(study, data, models=names, settings=settings, seed=seed, limit=limit, repeats=repeats)
+    out = Path(out) if out is not None else default_out(job.spec)
+    summary = ask(
+        job, out, models=values, base_url=base_url, max_connections=max_connections, observe=observe, warn=warn
+    )
+    opened = Run(out, study=job.study)
+    if not opened.is_analysed():
+        opened.score()
+    opened.summary = summary
+    return opened
+
+
+def check(
+    study: str | Study, data: Source, *, settings: Mapping[str, object] | None = None, seed: int = 0
+) -> tuple[Job, Sequence[Finding]]:
+    """Read a data set and say what would be asked and what looks odd. Raises DataError where it can't be used."""
+    job = prepare(study, data, settings=settings, seed=seed)
+    findings = job.study.findings(job.dataset, job.settings) if job.study.findings else ()
+    return job, findings
+
+
+def score(
+    study: str | Study,
+    data: Source,
+    responses: str | Path | pd.DataFrame,
+    *,
+    settings: Mapping[str, object] | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    out: str | Path | None = None,
+) -> Run:
+    """Score replies made elsewhere to the prompts of this data set, settings and seed.
+
+    `responses` has columns `prompt_id, model, repeat, response` (JSONL, CSV or a table); see
+    `isogloss run --dry-run --prompts-out`. The run folder is kept at `out`, in a temporary place otherwise.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a prompt id is unknown or doubled.
+    """
+    from isogloss.run.responses import read_responses, store_responses
+
+    table = read_responses(responses)
+    if not table:
+        raise DataError(f"{responses} holds no response")
+    names = tuple(dict.fromkeys(row.model for row in table))
+    n_repeats = max(row.repeat for row in table)
+    job = prepare(study, data, models=names, settings=settings, seed=seed, limit=limit, repeats=n_repeats)
+    folder = RunFolder(out if out is not None else tempfile.mkdtemp(prefix="isogloss-score-"))
+    with folder.locked():
+        spec = folder.begin(job.spec)
+        with folder.ledger(create=True) as ledger:
+            ledger.add_dataset(job.dataset, spec.data_digest)
+            plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
+            store_responses(table, ledger, plan, spec.sampling)
+    opened = Run(folder.path, study=job.study)
+    opened.score()
+    return opened

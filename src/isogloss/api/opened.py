@@ -1,0 +1,110 @@
+"""Runs, opened for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isogloss import studies
+from isogloss.records import Estimate, Status
+from isogloss.run.analyse import analyse, current_arms, held_plan, state_of
+from isogloss.run.folder import RunFolder
+from isogloss.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from isogloss.api.asking import Summary
+
+
+class Run:
+    """A run folder, opened for reading."""
+
+    def __init__(self, path: str | Path, *, study: Study | None = None) -> None:
+        self.folder = RunFolder(path)
+        self.spec = self.folder.spec()
+        self.study = study or studies.get(self.spec.study)
+        self.summary: Summary | None = None
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder.path)!r})"
+
+    @property
+    def records(self) -> list[Estimate]:
+        """Estimates as records; scored first where the ledger holds newer replies."""
+        from isogloss.reports import read_estimates
+
+        if not self.is_analysed():
+            self.score()
+        return read_estimates(self.folder.estimates_file)
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """Estimates as a table, one row each, with the columns of estimates.csv."""
+        from isogloss.reports import estimates_frame
+
+        return estimates_frame(self.records)
+
+    @property
+    def answers(self) -> pd.DataFrame:
+        """Coded answers, one row per question × model × repeat × coder."""
+        from isogloss.run.analyse import code
+
+        with self.folder.ledger() as ledger:
+            return code(self.study, ledger, self.spec, ledger.dataset(self.spec.data_digest))
+
+    def is_analysed(self) -> bool:
+        """Whether the stored answers and estimates belong to all that the ledger holds."""
+        return self._is_current("analysed", self.folder.answers_file, self.folder.estimates_file)
+
+    def is_reported(self) -> bool:
+        """Whether the report in the folder does, too."""
+        return self.is_analysed() and self._is_current("reported", self.folder.report_file)
+
+    def _is_current(self, what: str, *files: Path) -> bool:
+        with self.folder.ledger() as ledger:
+            state = state_of(ledger, self.study, self.spec)
+        return self.folder.facts().get(what) == state and all(file.exists() for file in files)
+
+    def score(self) -> list[Estimate]:
+        """Code and score again, without asking."""
+        return analyse(self.study, self.folder)[0]
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write the HTML report; returns where it is."""
+        return report([self.folder.path], path)
+
+
+def report(runs: Sequence[str | Path | Run], out: str | Path | None = None) -> Path:
+    """Write one HTML report over runs of one study on one data set."""
+    from isogloss.run.report import write_report
+
+    opened = [run if isinstance(run, Run) else Run(run) for run in runs]
+    path = Path(out) if out is not None else opened[0].folder.report_file
+    write_report([run.folder for run in opened], opened[0].study, path)
+    return path
+
+
+def state(folder: str | Path) -> dict[str, Any]:
+    """How a run stands, from its summary: quick for runs of any size."""
+    opened = Run(folder)
+    spec = opened.spec
+    counts: dict[str, int] = {}
+    with opened.folder.ledger() as ledger:
+        plan = held_plan(ledger, spec)
+        arms = current_arms(ledger, spec)
+        for arm in arms if plan else ():
+            for repeat in range(1, spec.repeats + 1):
+                for status, n in ledger.standing(plan, arm, repeat).items():
+                    counts[status.value] = counts.get(status.value, 0) + n
+    unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING) or counts.get(Status.FAILED)
+    return {
+        "run": str(opened.folder.path),
+        "study": spec.study,
+        "data": spec.data,
+        "models": list(spec.models),
+        "state": "incomplete" if unfinished else "complete",
+        "statuses": dict(sorted(counts.items())),
+        "created": opened.folder.facts().get("created"),
+    }

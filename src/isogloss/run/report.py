@@ -1,0 +1,204 @@
+"""Fill in what the HTML report tells of runs, and write it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.errors import DataError
+from isogloss.records import Dataset, Estimate, Message, RunSpec, Sampling, Status
+from isogloss.run.analyse import analyse, current_arms, held_plan, state_of
+from isogloss.run.folder import RunFolder
+from isogloss.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from isogloss.reports.context import DatasetFacts, Example, RunFacts
+
+
+def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None:
+    """Code and score runs and write one HTML report over them.
+
+    Raises
+    ------
+    DataError
+        If the runs aren't of one study on one data set.
+    """
+    import pandas as pd
+
+    from isogloss.reports import ReportContext, invalid_replies, write_html
+
+    specs = [folder.spec() for folder in folders]
+    for folder, spec in zip(folders, specs, strict=True):
+        if (spec.study, spec.data_digest) != (specs[0].study, specs[0].data_digest):
+            raise DataError(
+                f"{folder.path} asks {spec.study} on {spec.data}, {folders[0].path} asks {specs[0].study} on "
+                f"{specs[0].data}; one report takes runs of one study on one data set"
+            )
+    estimates: list[Estimate] = []
+    frames = []
+    for folder in folders:
+        found, answers, dataset, settings = analyse(study, folder)
+        estimates += [estimate for estimate in found if estimate not in estimates]
+        frames.append(answers)
+    answers = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    sections = study.sections(estimates, answers, dataset, settings) if study.sections else ()
+    context = ReportContext(
+        title=f"{study.title}: {dataset.name}",
+        study=study.name,
+        study_version=study.version,
+        study_title=study.title,
+        runs=tuple(_run_facts(folder, spec) for folder, spec in zip(folders, specs, strict=True)),
+        dataset=_dataset_facts(dataset, specs[0], study),
+        estimates=tuple(estimates),
+        sections=tuple(sections),
+        examples=tuple(
+            example for folder, frame in zip(folders, frames, strict=True) for example in _examples(folder, frame)
+        ),
+        invalid=tuple(invalid_replies(answers)),
+        made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    write_html(path, context)
+    for folder in folders:
+        if path == folder.report_file:
+            with folder.ledger() as ledger:
+                folder.note(reported=state_of(ledger, study, folder.spec()))
+
+
+def _run_facts(folder: RunFolder, spec: RunSpec) -> RunFacts:
+    from isogloss.reports.context import ModelFacts, RunFacts
+
+    facts = folder.facts()
+    models = []
+    n_prompts = 0
+    with folder.ledger() as ledger:
+        plan = held_plan(ledger, spec)
+        for arm in current_arms(ledger, spec) if plan else ():
+            statuses: dict[str, int] = {}
+            for repeat in range(1, spec.repeats + 1):
+                for status, n in ledger.standing(plan, arm, repeat).items():
+                    statuses[status.value] = statuses.get(status.value, 0) + n
+            n_prompts += sum(statuses.values())
+            words = [word for word, able in (("chat", arm.chats), ("log-probabilities", arm.scores)) if able]
+            models.append(
+                ModelFacts(
+                    name=arm.model,
+                    revision=arm.revision,
+                    abilities=tuple(words),
+                    sampling=_sampling_words(arm.sampling),
+                    constrained=arm.sampling.constrained,
+                    statuses=statuses,
+                )
+            )
+        first, last = ledger.span()
+    return RunFacts(
+        id=folder.path.name,
+        spec=spec,
+        models=tuple(models),
+        versions=facts.get("versions", {}),
+        started=_iso(first) or facts.get("created"),
+        finished=_iso(last),
+        n_prompts=n_prompts,
+        command=command(spec, folder.path),
+        folder=str(folder.path),
+    )
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _sampling_words(sampling: Sampling) -> dict[str, str]:
+    return {name: f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in sampling.model_dump(exclude={"constrained"}).items() if value is not None}  # fmt: skip
+
+
+def command(spec: RunSpec, out: Path) -> str:
+    """The command line that repeats a run (its settings that differ from the defaults)."""
+    parts = ["isogloss", "run", spec.study, spec.data]
+    for model in spec.models:
+        parts += ["--model", model]
+    given = {**spec.settings, **spec.sampling.model_dump(mode="json", exclude_defaults=True)}
+    for name, value in given.items():
+        if value not in (None, [], ()):
+            shown = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            parts += ["--set", f"{name}={shown}"]
+    parts += ["--seed", str(spec.seed)]
+    if spec.limit:
+        parts += ["--limit", str(spec.limit)]
+    if spec.repeats > 1:
+        parts += ["--repeats", str(spec.repeats)]
+    return shlex.join([*parts, "--out", str(out)])
+
+
+def _dataset_facts(dataset: Dataset, spec: RunSpec, study: Study) -> DatasetFacts:
+    from isogloss.reports.context import DatasetFacts
+
+    places = {str(row["code"]): str(row.get("name") or row["code"]) for row in dataset.tables.get("places", ())}
+    about = ""
+    if spec.data in study.samples:
+        about = "Sample data of isogloss, an illustration and not a reference."
+    return DatasetFacts(
+        name=dataset.name,
+        digest=spec.data_digest,
+        n_items=len(dataset.items),
+        n_options=sum(len(item.options) for item in dataset.items),
+        places=places,
+        languages=tuple(sorted({item.language for item in dataset.items if item.language})),
+        notes=dataset.notes,
+        about=about,
+    )
+
+
+def _examples(folder: RunFolder, answers: pd.DataFrame) -> list[Example]:
+    """One prompt of each format and way of reading with its reply and how it was read."""
+    from isogloss.reports.context import CodedReply, Example
+
+    spec = folder.spec()
+    examples: list[Example] = []
+    with folder.ledger() as ledger:
+        plan = held_plan(ledger, spec)
+        answered = answers[answers["status"] != Status.MISSING]
+        if plan is None or answered.empty:
+            return examples
+        first = answered.drop_duplicates(["format", "asked_by"])
+        wanted = dict(zip(first["prompt_id"], first["model"], strict=True))
+        for prompt, response in ledger.exchanges(plan, wanted):
+            same = answered[(answered["prompt_id"] == prompt.id) & (answered["model"] == wanted[prompt.id])]
+            examples.append(
+                Example(
+                    format=str(same["format"].iloc[0]),
+                    model=wanted[prompt.id],
+                    messages=tuple(Message(role=m.role, content=m.content) for m in prompt.messages),
+                    reply=response.text or "",
+                    coded=tuple(
+                        CodedReply(reading, status, _words(value), note)
+                        for reading, status, value, note in zip(
+                            same["reading"], same["status"], same["value"], same["note"], strict=True
+                        )
+                    ),
+                    candidates=tuple(zip(prompt.candidates, response.candidate_logprobs or (), strict=False)),
+                )
+            )
+    return examples
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return (
+        {True: "yes", False: "no"}.get(value, str(value))
+        if isinstance(value, bool)
+        else f"{value:.3g}"
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -1,0 +1,259 @@
+"""The engine asks what is due, keeps all of it, and says how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from isogloss import api
+from isogloss.errors import AbilityError, ModelError, SettingError, StoreError
+from isogloss.models import Abilities, ScriptedModel
+from isogloss.records import Condition, Dataset, Item, Message, Prompt, Response, Status
+from isogloss.run.folder import RunFolder
+from isogloss.store import Ledger
+from isogloss.study import Coder, Settings, Study
+from isogloss.text import Reading
+
+
+class CountSettings(Settings):
+    n: int = 40
+    scored: bool = False
+
+
+def load(source, settings):
+    return Dataset(name="numbers", items=tuple(Item(id=str(k), text=f"number {k}") for k in range(settings.n)))
+
+
+def ask(item, condition, dataset, settings):
+    candidates = ("yes", "no") if settings.scored else ()
+    return Prompt.make([Message(role="user", content=item.text)], candidates=candidates)
+
+
+STUDY = Study(
+    name="count",
+    version="1",
+    title="Numbers",
+    settings=CountSettings,
+    load=load,
+    conditions=lambda dataset, settings, seed: ((item, Condition(format="f")) for item in dataset.items),
+    ask=ask,
+    coders=lambda condition: [Coder("count@1", "strict", lambda item, condition, r: Reading(Status.OK, r.text))],
+    estimate=lambda answers, dataset, settings, seed: [],
+)
+
+
+class Recorder(ScriptedModel):
+    """Counts what it is asked; replies may be made to fail by plan."""
+
+    def __init__(self, *, failing: int = 0, fatal_after: int | None = None, delay: float = 0.0) -> None:
+        super().__init__("scripted/recorder", lambda prompt: "yes", delay=delay)
+        self.asked: Counter[str] = Counter()
+        self.failing = failing
+        self.fatal_after = fatal_after
+        self.n_now = self.most_at_once = 0
+
+    async def ask(self, prompt, sampling, repeat) -> Response:
+        self.asked[prompt.id] += 1
+        n = self.asked.total()
+        if self.fatal_after is not None and n > self.fatal_after:
+            raise ModelError("no quota left")
+        self.n_now += 1
+        self.most_at_once = max(self.most_at_once, self.n_now)
+        await asyncio.sleep(0)
+        self.n_now -= 1
+        if n <= self.failing:
+            return Response(prompt_id=prompt.id, model=self.name, repeat=repeat, status=Status.FAILED, error="503 busy")
+        return await super().ask(prompt, sampling, repeat)
+
+
+def put(model, out, *, n=40, repeats=1, warn=None, connections=4, **settings):
+    job = api.prepare(STUDY, "", models=[model.name], settings={"n": n, **settings}, repeats=repeats)
+    return api.ask(job, out, models=[model], max_connections=connections, warn=warn or (lambda text: None))
+
+
+def test_everything_is_asked_once_and_at_most_so_many_at_a_time(tmp_path):
+    model = Recorder()
+    summary = put(model, tmp_path / "run")
+    assert (summary.prompts, summary.asked, summary.cached, summary.statuses) == (40, 40, 0, {"ok": 40})
+    assert set(model.asked.values()) == {1}
+    assert model.most_at_once <= 4
+    assert summary.complete
+    assert summary.cost == 0.0
+
+
+def test_a_second_time_nothing_is_asked_and_the_model_is_not_even_opened(tmp_path):
+    put(Recorder(), tmp_path / "run")
+
+    class Shut(Recorder):
+        async def open(self):
+            raise AssertionError("opened")
+
+    assert put(Shut(), tmp_path / "run").asked == 0
+
+
+def test_repeats_are_asked_each_and_later_ones_join(tmp_path):
+    model = Recorder()
+    put(model, tmp_path / "run", repeats=2)
+    assert set(model.asked.values()) == {2}
+    assert put(model, tmp_path / "run", repeats=3).asked == 40
+    assert put(model, tmp_path / "run", repeats=3).asked == 0
+
+
+def test_failed_calls_are_asked_again_by_the_same_command(tmp_path):
+    model = Recorder(failing=5)
+    first = put(model, tmp_path / "run")
+    assert first.statuses == {"failed": 5, "ok": 35}
+    assert not first.complete
+    second = put(model, tmp_path / "run")
+    assert (second.asked, second.cached, second.statuses) == (5, 35, {"ok": 40})
+
+
+def test_a_fault_that_every_call_would_meet_ends_it_and_keeps_what_came(tmp_path):
+    model = Recorder(fatal_after=10)
+    summary = put(model, tmp_path / "run")
+    assert summary.stopped == ("scripted/recorder: no quota left",)
+    assert summary.statuses["ok"] == 10
+    model.fatal_after = None
+    assert put(model, tmp_path / "run").asked == 30
+
+
+def test_many_failures_in_a_row_stop_the_run(tmp_path):
+    model = Recorder(failing=10_000)
+    summary = put(model, tmp_path / "run", n=500)
+    assert model.asked.total() < 40
+    assert "calls in a row failed, the last with: 503 busy" in summary.stopped[0]
+
+
+def test_early_trouble_is_warned_of(tmp_path):
+    warnings: list[str] = []
+    put(Recorder(failing=3), tmp_path / "run", warn=warnings.append)
+    assert warnings == [
+        "3 of the first 20 replies of scripted/recorder are failed; they are asked again by the same command"
+    ]
+
+
+def test_models_that_cannot_do_it_are_told_before_anything_is_asked(tmp_path):
+    model = Recorder()
+    with pytest.raises(AbilityError, match="can't give log-probabilities"):
+        put(model, tmp_path / "a", scored=True)
+    model.abilities = Abilities(grammar=False)
+    with pytest.raises(AbilityError, match="leave out constrained=true"):
+        put(model, tmp_path / "b", constrained="true")
+    assert not model.asked
+
+
+def test_a_folder_takes_only_the_run_it_holds(tmp_path):
+    put(Recorder(), tmp_path / "run")
+    with pytest.raises(SettingError, match=r"another sampling .*choose another --out"):
+        put(Recorder(), tmp_path / "run", temperature=1)
+    with pytest.raises(SettingError, match="another data digest|setting n"):
+        put(Recorder(), tmp_path / "run", n=41)
+
+
+def test_two_processes_never_ask_in_one_folder(tmp_path):
+    with RunFolder(tmp_path / "run").locked(), pytest.raises(StoreError, match="in use by another isogloss process"):
+        put(Recorder(), tmp_path / "run")
+
+
+async def test_it_works_inside_a_running_event_loop(tmp_path):
+    assert put(Recorder(), tmp_path / "run").asked == 40
+
+
+def test_a_full_disk_stops_the_run_and_keeps_what_was_committed(tmp_path, monkeypatch):
+    real = Ledger.append
+    n_calls = 0
+
+    def filling(self, rows):
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls > 2:
+            raise StoreError("ledger.sqlite: database or disk is full; make room")
+        real(self, rows)
+
+    monkeypatch.setattr(Ledger, "append", filling)
+    model = Recorder()
+    with pytest.raises(StoreError, match="disk is full"):
+        put(model, tmp_path / "run")
+    monkeypatch.undo()
+    again = put(model, tmp_path / "run")
+    assert again.cached > 0
+    assert again.statuses == {"ok": 40}
+    assert model.asked.total() <= 40 + 4 * 2
+
+
+CHILD = """
+import sys
+sys.path[:0] = [{tests!r}]
+from test_engine import Recorder, put
+from isogloss.errors import IncompleteError
+try:
+    summary = put(Recorder(delay=0.03), {out!r}, n=200)
+    print(summary.asked, *summary.stopped)
+except IncompleteError as error:
+    print("cut", error)
+"""
+
+
+def child(out, until: int) -> subprocess.Popen[str]:
+    """A run in another process, under way: the ledger holds `until` replies."""
+    code = CHILD.format(tests=os.path.dirname(__file__), out=str(out))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    ledger = RunFolder(out).ledger_file
+    for _ in range(600):
+        time.sleep(0.02)
+        if ledger.exists():
+            try:
+                with Ledger(ledger) as opened:
+                    if opened.n_responses() >= until:
+                        return process
+            except StoreError:
+                continue
+    raise AssertionError("the child did not begin")
+
+
+def test_ctrl_c_ends_calls_in_flight_saves_and_says_so(tmp_path):
+    process = child(tmp_path / "run", until=8)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    n_asked, *words = out.split()
+    assert " ".join(words) == "scripted/recorder: stopped by Ctrl-C"
+    model = Recorder()
+    assert put(model, tmp_path / "run", n=200).cached == int(n_asked)
+    assert model.asked.total() == 200 - int(n_asked)
+
+
+def test_killed_half_way_only_calls_in_flight_are_asked_again(tmp_path):
+    out = tmp_path / "run"
+    for n_held in (8, 32, 56):
+        process = child(out, until=n_held)
+        process.kill()
+        process.communicate()
+        time.sleep(0.05)
+    summary = put(Recorder(), out, n=200)
+    assert summary.statuses == {"ok": 200}
+    assert summary.cached >= 56
+    with RunFolder(out).ledger() as ledger:
+        assert ledger.n_responses() == 200
+
+
+def test_run_json_says_what_was_asked_and_with_which_versions(tmp_path):
+    put(Recorder(), tmp_path / "run")
+    facts = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert facts["spec"]["settings"] == {"n": 40, "scored": False}
+    assert facts["spec"]["data_digest"].startswith("b2:")
+    assert {"isogloss", "python"} <= set(facts["versions"])
+
+
+def test_a_damaged_run_json_is_said_in_one_line(tmp_path):
+    put(Recorder(), tmp_path / "run")
+    (tmp_path / "run" / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"run.json can't be read"):
+        put(Recorder(), tmp_path / "run")
