@@ -9,14 +9,18 @@ import json
 import resource
 import sys
 import time
+from functools import partial
 
 from isogloss import api
 
 
 def main(table: str, n: int, n_connections: int, base_url: str, out: str) -> dict[str, float]:
+    ask = partial(api.ask, base_url=base_url, max_connections=n_connections, environment={"OPENAI_API_KEY": "x"})
+    warm = api.prepare("lexicon", "sample", models=["openai/m"], settings={"format": "yes_no"}, limit=n_connections)
+    ask(warm, f"{out}-warm")  # imports done, as for the bare loop
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     job = api.prepare("lexicon", table, models=["openai/m"], settings={"format": "yes_no"}, limit=n)
-    summary = api.ask(job, out, base_url=base_url, max_connections=n_connections, environment={"OPENAI_API_KEY": "x"})
+    summary = ask(job, out)
     wall = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

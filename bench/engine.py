@@ -8,6 +8,7 @@ Server and clients share this machine; rounds of ours and of the bare loop alter
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import statistics
 import subprocess
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 
 from nginx import instant_server
-from shape import write_table
+from shape import COUNTRIES, write_table
 
 HERE = Path(__file__).parent
 CONNECTIONS = 64
@@ -57,9 +58,13 @@ def main() -> None:
     quick = "--quick" in sys.argv
     sizes = {10_000: 1} if quick else SIZES
     with tempfile.TemporaryDirectory() as folder, instant_server(PORT) as base:
-        table, prompts = Path(folder, "table.csv"), Path(folder, "prompts.jsonl")
-        write_table(table)
-        asked = ("run", "lexicon", table, "--set", "format=yes_no")
+        tables = {}
+        for n in (*sizes, *([] if quick else [LARGE])):
+            tables[n] = Path(folder, f"table-{n}.csv")
+            n_variants = math.ceil(n / len(COUNTRIES))
+            write_table(tables[n], n_items=max(1, n_variants // 10), n_variants=n_variants)
+        prompts = Path(folder, "prompts.jsonl")
+        asked = ("run", "lexicon", tables[max(sizes)], "--set", "format=yes_no")
         seconds(*asked, "--dry-run", "--prompts-out", prompts)
         row("", "isogloss", "bare loop", "ratio", "limit")
         peaks = {}
@@ -67,7 +72,7 @@ def main() -> None:
             ours, bare = [], []
             for k in range(n_rounds):
                 bare.append(child(HERE / "raw_loop.py", prompts, n, CONNECTIONS, base))
-                ours.append(child(HERE / "ask.py", table, n, CONNECTIONS, base, f"{folder}/run-{n}-{k}"))
+                ours.append(child(HERE / "ask.py", tables[n], n, CONNECTIONS, base, f"{folder}/run-{n}-{k}"))
             peaks[n] = median(ours, "megabytes")
             for key, what, limit, spec in (
                 ("rate", "requests/s", ">= 0.6", ",.0f"),
@@ -76,12 +81,12 @@ def main() -> None:
                 a, b = median(ours, key), median(bare, key)
                 row(f"{what}, {n:,} prompts", format(a, spec), format(b, spec), f"{a / b:.2f}", limit)
         if not quick:
-            large = child(HERE / "ask.py", table, LARGE, CONNECTIONS, base, f"{folder}/large")
+            large = child(HERE / "ask.py", tables[LARGE], LARGE, CONNECTIONS, base, f"{folder}/large")
             peaks[LARGE] = large["megabytes"]
             ratio = peaks[LARGE] / peaks[10_000]
             row(f"peak memory, MB: {LARGE:,} beside 10,000 prompts", f"{peaks[LARGE]:.0f}", f"{peaks[10_000]:.0f}",
                 f"{ratio:.2f}", "<= 1.3 and < 130 MB")  # fmt: skip
-            again = (*asked, "--limit", LARGE, "--model", "openai/m", "--base-url", base, "--out", f"{folder}/large")
+            again = ("run", "lexicon", tables[LARGE], "--set", "format=yes_no", "--limit", LARGE, "--model", "openai/m", "--base-url", base, "--out", f"{folder}/large")
             row("first coding, scoring and report after it, s", f"{seconds(*again):.1f}", "", "", "")
             row("the same command again, s", f"{seconds(*again):.2f}", "", "", "< 3")
             row("its report, s", f"{seconds('report', f'{folder}/large'):.1f}", "", "", "< 15")

@@ -34,7 +34,8 @@ async def main(path: str, n: int, n_connections: int, base_url: str) -> dict[str
         async def work() -> None:
             nonlocal right
             for messages in due:
-                right += await call(messages)
+                is_right = await call(messages)
+                right += is_right
 
         await asyncio.gather(*(work() for _ in range(n_connections)))
     wall = time.perf_counter() - began

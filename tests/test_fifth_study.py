@@ -22,7 +22,9 @@ class ToySettings(Settings):
 
 def load_items(source, settings):
     with open(source, encoding="utf-8") as file:
-        rows = tuple(Item(id=row["id"], text=row["question"], fields={"key": row["key"]}) for row in csv.DictReader(file))
+        rows = tuple(
+            Item(id=row["id"], text=row["question"], fields={"key": row["key"]}) for row in csv.DictReader(file)
+        )
     return Dataset(name=Path(source).name, items=rows)
 
 
@@ -52,7 +54,8 @@ def estimate(answers, dataset, settings, seed):
         estimates.append(Estimate(
             study="toy", measure="accuracy", group={"model": model, "country": country},
             value=sum(right) / len(right) if right else None, n_items=rows["item_id"].nunique(), n_answers=len(rows),
-            n_scored=len(right), missing=rows[rows["status"] != "ok"]["status"].value_counts().to_dict(), method="share right",
+            n_scored=len(right), missing=rows[rows["status"] != "ok"]["status"].value_counts().to_dict(),
+            method="share right",
         ))  # fmt: skip
     return estimates
 
@@ -68,7 +71,9 @@ TOY = Study(
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "toy.csv"
-    path.write_text("id,question,key\na,Is water wet?,yes\nb,Is stone soft?,no\nc,Is the sky up?,yes\n", encoding="utf-8")
+    path.write_text(
+        "id,question,key\na,Is water wet?,yes\nb,Is stone soft?,no\nc,Is the sky up?,yes\n", encoding="utf-8"
+    )
     return path
 
 
@@ -79,7 +84,7 @@ def test_a_study_takes_under_60_lines():
 
 
 def test_perfect_informant_goes_all_the_way(data, tmp_path):
-    run = isogloss.run(TOY, data, models=["scripted/perfect"], out=tmp_path / "run")
+    run = isogloss.run_study(TOY, data, models=["scripted/perfect"], out=tmp_path / "run")
     assert [e.value for e in run.records] == [1.0, 1.0]
     assert run.summary.asked == run.summary.prompts == 6
     assert set(run.answers["country"]) == {"CL", "PE"}
@@ -87,8 +92,8 @@ def test_perfect_informant_goes_all_the_way(data, tmp_path):
 
 
 def test_asking_again_asks_nothing_and_other_models_join(data, tmp_path):
-    isogloss.run(TOY, data, models=["scripted/perfect"], out=tmp_path / "run")
-    run = isogloss.run(TOY, data, models=["scripted/perfect", "scripted/always-yes"], out=tmp_path / "run")
+    isogloss.run_study(TOY, data, models=["scripted/perfect"], out=tmp_path / "run")
+    run = isogloss.run_study(TOY, data, models=["scripted/perfect", "scripted/always-yes"], out=tmp_path / "run")
     assert (run.summary.asked, run.summary.cached) == (6, 6)
     assert {e.group["model"]: e.value for e in run.records} == {
         "scripted/perfect": 1.0,
@@ -101,7 +106,7 @@ def test_asking_again_asks_nothing_and_other_models_join(data, tmp_path):
     [("refuses", "unparsed"), ("empty", "unparsed"), ("rambles", "unparsed"), ("crashes", "failed")],
 )
 def test_silence_is_missing_and_never_a_value(data, tmp_path, name, status):
-    run = isogloss.run(TOY, data, models=[f"scripted/{name}"], out=tmp_path / "run")
+    run = isogloss.run_study(TOY, data, models=[f"scripted/{name}"], out=tmp_path / "run")
     for estimate_ in run.records:
         assert estimate_.value is None
         assert estimate_.missing == {status: 3}
@@ -109,5 +114,5 @@ def test_silence_is_missing_and_never_a_value(data, tmp_path, name, status):
 
 def test_a_model_may_be_a_function(data, tmp_path):
     model = ScriptedModel("no-sayer", lambda prompt: "no")
-    run = isogloss.run(TOY, data, models=[model], out=tmp_path / "run")
+    run = isogloss.run_study(TOY, data, models=[model], out=tmp_path / "run")
     assert [e.value for e in run.records] == [pytest.approx(1 / 3)] * 2

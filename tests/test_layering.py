@@ -7,7 +7,18 @@ import sys
 
 from conftest import ROOT
 
-HEAVY = ("pandas", "numpy", "scipy", "pyarrow", "altair", "vl_convert", "aiohttp", "openpyxl", "pydantic", "rich.progress")
+HEAVY = (
+    "pandas",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "altair",
+    "vl_convert",
+    "aiohttp",
+    "openpyxl",
+    "pydantic",
+    "rich.progress",
+)
 
 
 def test_the_house_keeps_its_import_rules():

@@ -1,23 +1,24 @@
 """isogloss finds where language models stop knowing a country's words and culture.
 
-The Python interface in five lines; everything is imported on first use.
+The Python interface in a few lines; everything is imported on first use.
 
 >>> import isogloss
->>> run = isogloss.run("lexicon", "sample", models=["scripted/random"])  # doctest: +SKIP
->>> run.estimates                                                        # doctest: +SKIP
->>> run.answers                                                          # doctest: +SKIP
->>> run.report("report.html")                                            # doctest: +SKIP
+>>> run = isogloss.run_study("lexicon", "sample", models=["scripted/random"])  # doctest: +SKIP
+>>> run.estimates                                                              # doctest: +SKIP
+>>> run.answers                                                                # doctest: +SKIP
+>>> run.report("report.html")                                                  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from isogloss.api import Run, check, report, run, score
+from isogloss.version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["Run", "__version__", "check", "report", "run", "score"]
+if TYPE_CHECKING:
+    from isogloss.api import Run, check_data, run_study, score_responses, write_report
+
+__all__ = ["Run", "__version__", "check_data", "run_study", "score_responses", "write_report"]
 
 
 def __getattr__(name: str) -> object:

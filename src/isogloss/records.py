@@ -14,13 +14,15 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def content_id(content: object, *, prefix: str = "b2") -> str:
     """Hash of a JSON value, equal on every machine: `b2:` and 32 hex digits of BLAKE2b-128.
 
     The canonical form is JSON with sorted keys, no spaces, characters as they are (UTF-8).
     """
-    text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return f"{prefix}:{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+    return f"{prefix}:{hashlib.blake2b(_canonical(content).encode(), digest_size=16).hexdigest()}"
 
 
 class Record(BaseModel):
@@ -145,9 +147,7 @@ class Prompt(Record):
         content = {
             "messages": [[message.role, message.content] for message in messages],
             "candidates": list(candidates),
-            "form": None
-            if form is None
-            else [form.kind, list(form.choices), form.n_options, form.max_chosen],
+            "form": None if form is None else [form.kind, list(form.choices), form.n_options, form.max_chosen],
         }
         return cls(
             id=content_id(content),
@@ -227,8 +227,7 @@ class Answer(Record):
     def _value_iff_ok(self) -> Self:
         if (self.value is not None) != (self.status is Status.OK):
             raise ValueError(
-                "an answer has a value exactly when its status is 'ok', "
-                f"got {self.value!r} with {self.status.value!r}"
+                f"an answer has a value exactly when its status is 'ok', got {self.value!r} with {self.status.value!r}"
             )
         return self
 

@@ -111,7 +111,9 @@ class Study:
         """
         for name in given:
             if name not in self.settings.model_fields:
-                raise unknown_name("setting", name, self.settings.model_fields, hint=f"see 'isogloss studies {self.name}'")
+                raise unknown_name(
+                    "setting", name, self.settings.model_fields, hint=f"see 'isogloss studies {self.name}'"
+                )
         try:
             return self.settings.model_validate(dict(given))
         except ValidationError as error:

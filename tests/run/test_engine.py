@@ -154,7 +154,7 @@ def test_a_folder_takes_only_the_run_it_holds(tmp_path):
     put(Recorder(), tmp_path / "run")
     with pytest.raises(SettingError, match=r"another sampling .*choose another --out"):
         put(Recorder(), tmp_path / "run", temperature=1)
-    with pytest.raises(SettingError, match="another data digest|setting n"):
+    with pytest.raises(SettingError, match=r"another (data digest|setting n) "):
         put(Recorder(), tmp_path / "run", n=41)
 
 

@@ -18,7 +18,9 @@ def prompt(text: str, **kinds: object) -> Prompt:
 
 
 def reply(of: Prompt, *, status: Status = Status.OK, repeat: int = 1, **more: object) -> Response:
-    return Response(prompt_id=of.id, model="x/y", repeat=repeat, status=status, text="hi" if status is Status.OK else None, **more)
+    return Response(
+        prompt_id=of.id, model="x/y", repeat=repeat, status=status, text="hi" if status is Status.OK else None, **more
+    )
 
 
 @pytest.fixture
@@ -107,7 +109,9 @@ def test_a_plan_is_written_whole_or_not_at_all(ledger):
 
 
 def test_data_set_comes_back_as_it_was(ledger):
-    dataset = Dataset(name="d", items=(Item(id="a", text="ñandú \u2028"),), tables={"places": ({"code": "NA", "latitude": 1.5},)})
+    dataset = Dataset(
+        name="d", items=(Item(id="a", text="ñandú \u2028"),), tables={"places": ({"code": "NA", "latitude": 1.5},)}
+    )
     ledger.add_dataset(dataset, dataset.digest)
     ledger.add_dataset(dataset, dataset.digest)
     assert ledger.dataset(dataset.digest) == dataset

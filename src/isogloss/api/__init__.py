@@ -1,7 +1,7 @@
 """The same jobs as the command line, for notebooks and programs: data frames in and out.
 
 >>> import isogloss
->>> run = isogloss.run("lexicon", "sample", models=["scripted/random"], out="runs/first")  # doctest: +SKIP
+>>> run = isogloss.run_study("lexicon", "sample", models=["scripted/random"], out="runs/first")  # doctest: +SKIP
 >>> run.estimates                                                                        # doctest: +SKIP
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.api.asking import DEFAULT_CONNECTIONS, Summary, ask
 from isogloss.api.job import Job, default_out, find_study, prepare
-from isogloss.api.opened import Run, report, state
+from isogloss.api.opened import Run, state, write_report
 from isogloss.errors import DataError, SettingError
 from isogloss.run.analyse import held_plan
 from isogloss.run.execute import Observer
@@ -28,11 +28,22 @@ if TYPE_CHECKING:
     from isogloss.models.model import Model
 
 __all__ = [
-    "Job", "Run", "Summary", "ask", "check", "default_out", "find_study", "prepare", "report", "run", "score", "state",
-]  # fmt: skip
+    "Job",
+    "Run",
+    "Summary",
+    "ask",
+    "check_data",
+    "default_out",
+    "find_study",
+    "prepare",
+    "run_study",
+    "score_responses",
+    "state",
+    "write_report",
+]
 
 
-def run(
+def run_study(
     study: str | Study,
     data: Source,
     *,
@@ -82,7 +93,7 @@ def run(
     return opened
 
 
-def check(
+def check_data(
     study: str | Study, data: Source, *, settings: Mapping[str, object] | None = None, seed: int = 0
 ) -> tuple[Job, Sequence[Finding]]:
     """Read a data set and say what would be asked and what looks odd. Raises DataError where it can't be used."""
@@ -91,7 +102,7 @@ def check(
     return job, findings
 
 
-def score(
+def score_responses(
     study: str | Study,
     data: Source,
     responses: str | Path | pd.DataFrame,

@@ -12,7 +12,7 @@ from isogloss.api.job import Job
 from isogloss.errors import SettingError
 from isogloss.models import open_model
 from isogloss.records import Status
-from isogloss.run.analyse import current_arms, held_plan
+from isogloss.run.analyse import current_arms, held_plan, standing
 from isogloss.run.execute import Observer, Progress, check_abilities, execute
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest, rows
@@ -105,11 +105,7 @@ def ask(
                 ledger, plan, models, spec.sampling,
                 repeats=spec.repeats, max_connections=max_connections, observe=observe, warn=warn,
             )  # fmt: skip
-            statuses: dict[str, int] = {}
-            for arm in current_arms(ledger, spec):
-                for repeat in range(1, spec.repeats + 1):
-                    for status, n in ledger.standing(plan, arm, repeat).items():
-                        statuses[status.value] = statuses.get(status.value, 0) + n
+            statuses = standing(ledger, plan, current_arms(ledger, spec), spec.repeats)
     return _summary(folder, progress, statuses, free=all(model.local for model in models))
 
 
@@ -120,8 +116,13 @@ def _summary(folder: RunFolder, progress: Sequence[Progress], statuses: Mapping[
         prompts=sum(p.n_prompts for p in progress),
         asked=n_asked,
         cached=sum(p.n_cached for p in progress),
-        statuses=dict(sorted(statuses.items())),
+        statuses=statuses,
         tokens={"input": sum(p.input_tokens for p in progress), "output": sum(p.output_tokens for p in progress)},
         cost=0.0 if free or not n_asked else None,
-        stopped=tuple(f"{p.model}: {p.stopped}" for p in progress if p.stopped),
+        stopped=tuple(_named(p) for p in progress if p.stopped),
     )
+
+
+def _named(progress: Progress) -> str:
+    """Why a model's asking ended, with its name said once."""
+    return progress.stopped if progress.model in progress.stopped else f"{progress.model}: {progress.stopped}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss import studies
 from isogloss.records import Estimate, Status
-from isogloss.run.analyse import analyse, current_arms, held_plan, state_of
+from isogloss.run.analyse import analyse, current_arms, held_plan, standing, state_of
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
 
@@ -73,16 +73,16 @@ class Run:
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the HTML report; returns where it is."""
-        return report([self.folder.path], path)
+        return write_report([self], path)
 
 
-def report(runs: Sequence[str | Path | Run], out: str | Path | None = None) -> Path:
+def write_report(runs: Sequence[str | Path | Run], out: str | Path | None = None) -> Path:
     """Write one HTML report over runs of one study on one data set."""
-    from isogloss.run.report import write_report
+    from isogloss.run import report
 
     opened = [run if isinstance(run, Run) else Run(run) for run in runs]
     path = Path(out) if out is not None else opened[0].folder.report_file
-    write_report([run.folder for run in opened], opened[0].study, path)
+    report.write_report([run.folder for run in opened], opened[0].study, path)
     return path
 
 
@@ -90,14 +90,9 @@ def state(folder: str | Path) -> dict[str, Any]:
     """How a run stands, from its summary: quick for runs of any size."""
     opened = Run(folder)
     spec = opened.spec
-    counts: dict[str, int] = {}
     with opened.folder.ledger() as ledger:
-        plan = held_plan(ledger, spec)
         arms = current_arms(ledger, spec)
-        for arm in arms if plan else ():
-            for repeat in range(1, spec.repeats + 1):
-                for status, n in ledger.standing(plan, arm, repeat).items():
-                    counts[status.value] = counts.get(status.value, 0) + n
+        counts = standing(ledger, held_plan(ledger, spec), arms, spec.repeats)
     unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING) or counts.get(Status.FAILED)
     return {
         "run": str(opened.folder.path),
@@ -105,6 +100,6 @@ def state(folder: str | Path) -> dict[str, Any]:
         "data": spec.data,
         "models": list(spec.models),
         "state": "incomplete" if unfinished else "complete",
-        "statuses": dict(sorted(counts.items())),
+        "statuses": counts,
         "created": opened.folder.facts().get("created"),
     }

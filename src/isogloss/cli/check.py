@@ -34,7 +34,7 @@ def check(
         return
     if data is None:
         raise SettingError("nothing to check: give a data file, or --template FILE to get an empty sheet")
-    job, findings = api.check(study, data, settings=parse_set(settings), seed=seed)
+    job, findings = api.check_data(study, data, settings=parse_set(settings), seed=seed)
     forecast = job.forecast()
     if json:
         say_json(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from isogloss.cli import options
 from isogloss.cli.console import note, say_json
 
@@ -14,10 +16,10 @@ def code(run: options.RunPath, json: options.Json = False) -> None:
     opened = api.Run(run)
     answers = opened.answers
     write_answers(answers, opened.folder.answers_file)
-    counts = answers.groupby(["coder", "status"]).size()
+    counts = Counter(zip(answers["coder"], answers["status"], strict=True))
     if json:
-        say_json([{"coder": coder, "status": status, "n": int(n)} for (coder, status), n in counts.items()])
+        say_json([{"coder": coder, "status": status, "n": n} for (coder, status), n in sorted(counts.items())])
         return
-    for (coder, status), n in counts.items():
+    for (coder, status), n in sorted(counts.items()):
         note(f"{coder}: {n:,} {status}")
     note(f"answers: {opened.folder.answers_file}")

@@ -31,7 +31,7 @@ def demo(
 
     pull(MODEL.partition("/")[2], environment(), progress=note)
     display = Display()
-    parts = (
+    parts: tuple[tuple[str, tuple[str, ...], dict[str, object]], ...] = (
         ("smollm2", (MODEL,), {"sample": QUESTIONS, "reading": "both", "constrained": True}),
         ("informants", INFORMANTS, {}),
     )
@@ -45,7 +45,7 @@ def demo(
             folders.append(str(out / name))
     finally:
         display.close()
-    report = api.report(folders, out / "report.html")
+    report = api.write_report(folders, out / "report.html")
     estimates = [estimate for folder in folders for estimate in api.Run(folder).records]
     if json:
         say_json({"runs": folders, "report": str(report)})

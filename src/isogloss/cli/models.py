@@ -30,7 +30,7 @@ def models(
             )
             return
         for provider in providers():
-            say(f"{provider.example:<20}  {provider.title}")
+            say(f"{provider.form:<24}  {provider.meaning}")
         say("weights that 'isogloss models pull NAME' brings:")
         for weights in available(environment()):
             state = "here" if weights.present else "not here yet"

@@ -27,7 +27,7 @@ def report(
     if format == "html":
         if where:
             raise SettingError("--where goes with --format json, csv, md or latex; the html report holds everything")
-        path = api.report([str(run) for run in runs], out)
+        path = api.write_report([str(run) for run in runs], out)
         note(f"report: {path}")
         return
     if format not in FORMATS:

@@ -100,7 +100,7 @@ def _in_child(folder: str) -> None:
 
     note("coding, scoring and writing the report …")
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        pool.submit(api.report, [folder]).result()
+        pool.submit(api.write_report, [folder]).result()
 
 
 def _dry_run(job: Job, prompts_out: Path | None, json: bool) -> None:

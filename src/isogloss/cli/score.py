@@ -37,7 +37,7 @@ def score(
     else:
         if data is None:
             raise SettingError("--responses needs --data: the data set that the prompts were made of")
-        run = api.score(what, data, responses, settings=parse_set(settings), seed=seed, limit=limit, out=out)
+        run = api.score_responses(what, data, responses, settings=parse_set(settings), seed=seed, limit=limit, out=out)
         estimates = run.records
     say(to_json(estimates) if json else overview(estimates))
     note(f"run: {run.folder.path}")

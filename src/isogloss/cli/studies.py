@@ -23,11 +23,11 @@ def studies(
         if json:
             say_json(found)
         else:
-            for row in found:
-                say(f"{row['name']}  {row['title']}")
+            for each in found:
+                say(f"{each['name']}  {each['title']}")
         return
     study = api.find_study(name)
-    settings = [
+    settings: list[dict[str, object]] = [
         {"name": key, "default": field.get_default(call_default_factory=True), "meaning": field.description or ""}
         for fields in (study.settings.model_fields, Sampling.model_fields)
         for key, field in fields.items()

@@ -1,0 +1,42 @@
+"""Arithmetic on arrays: numbers in, numbers out. Knows no record; undefined cases raise."""
+
+from isogloss.metrics.binary import (
+    f1,
+    f1_always_yes,
+    f1_from_counts,
+    f1_yes_at_rate,
+    mcc,
+    mcc_from_counts,
+    precision,
+    recall,
+    youden_j,
+    youden_j_from_counts,
+)
+from isogloss.metrics.bootstrap import bootstrap_counts, percentile_interval, resampled_sums
+from isogloss.metrics.overlap import adjusted_jaccard, expected_adjusted_jaccard, expected_jaccard, jaccard
+from isogloss.metrics.rank import correlation_rows, midranks, spearman, spearman_rows, weighted_spearman
+
+__all__ = [
+    "adjusted_jaccard",
+    "bootstrap_counts",
+    "correlation_rows",
+    "expected_adjusted_jaccard",
+    "expected_jaccard",
+    "f1",
+    "f1_always_yes",
+    "f1_from_counts",
+    "f1_yes_at_rate",
+    "jaccard",
+    "mcc",
+    "mcc_from_counts",
+    "midranks",
+    "percentile_interval",
+    "precision",
+    "recall",
+    "resampled_sums",
+    "spearman",
+    "spearman_rows",
+    "weighted_spearman",
+    "youden_j",
+    "youden_j_from_counts",
+]

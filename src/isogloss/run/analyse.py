@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest
 from isogloss.store import Arm, Ledger, Plan
 from isogloss.study import ANSWER_COLUMNS, Settings, Study
+from isogloss.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +81,17 @@ def current_arms(ledger: Ledger, spec: RunSpec) -> list[Arm]:
     return arms
 
 
+def standing(ledger: Ledger, plan: Plan | None, arms: Sequence[Arm], repeats: int) -> dict[str, int]:
+    """How the prompts of a plan stand over arms and repeats: counts by status, sorted by its name."""
+    counts: Counter[str] = Counter()
+    if plan is None:
+        return {}
+    for arm in arms:
+        for repeat in range(1, repeats + 1):
+            counts.update({status.value: n for status, n in ledger.standing(plan, arm, repeat).items()})
+    return dict(sorted(counts.items()))
+
+
 def write_answers(frame: pd.DataFrame, path: Path) -> None:
     """Write answers to Parquet. Rows of other coder versions that are in the file already are kept.
 
@@ -122,13 +135,11 @@ def analyse(study: Study, folder: RunFolder) -> tuple[list[Estimate], pd.DataFra
 
 def state_of(ledger: Ledger, study: Study, spec: RunSpec) -> dict[str, object]:
     """What the stored answers and estimates of a run depend on: equal state, equal numbers."""
-    import isogloss
-
     return {
         "spec": plan_digest(spec),
         "models": list(spec.models),
         "repeats": spec.repeats,
         "responses": ledger.n_responses(),
-        "isogloss": isogloss.__version__,
+        "isogloss": __version__,
         "study": f"{study.name}@{study.version}",
     }

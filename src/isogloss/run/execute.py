@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from isogloss.errors import AbilityError, IncompleteError, ModelError
 from isogloss.models.model import Model
 from isogloss.records import Sampling, Status
 from isogloss.run.commit import GroupCommit
 from isogloss.store import Arm, Due, Ledger, Plan, Row
+
+T = TypeVar("T")
 
 EARLY = 20
 """So many first replies of a model are looked at for a warning."""
@@ -90,9 +94,18 @@ def execute(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(main())
+        return _run(main())
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, main()).result()
+        return pool.submit(_run, main()).result()
+
+
+def _run(work: Coroutine[None, None, T]) -> T:
+    """Run on a loop of its own: uvloop's where it is installed, since it takes less of the processor a call."""
+    factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+    if importlib.util.find_spec("uvloop") is not None:
+        factory = importlib.import_module("uvloop").new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-import isogloss
 from isogloss.errors import SettingError, StoreError
 from isogloss.records import RunSpec
 from isogloss.store import Ledger
+from isogloss.version import __version__
 
 GROWING = {"models", "repeats", "limit", "data"}
 """What may differ when a run is taken up again; everything else would change what is asked."""
@@ -144,7 +144,7 @@ class RunFolder:
 
 def _environment() -> dict[str, object]:
     """Versions that could matter to a number."""
-    versions = {"isogloss": isogloss.__version__, "python": platform.python_version()}
+    versions = {"isogloss": __version__, "python": platform.python_version()}
     for name in ("aiohttp", "numpy", "pandas", "scipy", "xllamacpp"):
         try:
             versions[name] = metadata.version(name)

@@ -30,11 +30,11 @@ def planned(study: Study, dataset: Dataset, settings: Settings, spec: RunSpec) -
         yield from study.questions(dataset, settings, spec.seed)
         return
     n_taken: Counter[tuple[str | None, str]] = Counter()
-    for question in study.questions(dataset, settings, spec.seed):
-        kind = (question.condition.format, question.condition.reading)
+    for item, condition in study.conditions(dataset, settings, spec.seed):
+        kind = (condition.format, condition.reading)
         if n_taken[kind] < spec.limit:
             n_taken[kind] += 1
-            yield question
+            yield Question(item, condition, study.ask(item, condition, dataset, settings))
 
 
 def rows(questions: Iterable[Question]) -> Iterator[tuple[str, Condition, Prompt]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.errors import DataError
 from isogloss.records import Dataset, Estimate, Message, RunSpec, Sampling, Status
-from isogloss.run.analyse import analyse, current_arms, held_plan, state_of
+from isogloss.run.analyse import analyse, current_arms, held_plan, standing, state_of
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
 
@@ -79,10 +79,7 @@ def _run_facts(folder: RunFolder, spec: RunSpec) -> RunFacts:
     with folder.ledger() as ledger:
         plan = held_plan(ledger, spec)
         for arm in current_arms(ledger, spec) if plan else ():
-            statuses: dict[str, int] = {}
-            for repeat in range(1, spec.repeats + 1):
-                for status, n in ledger.standing(plan, arm, repeat).items():
-                    statuses[status.value] = statuses.get(status.value, 0) + n
+            statuses = standing(ledger, plan, [arm], spec.repeats)
             n_prompts += sum(statuses.values())
             words = [word for word, able in (("chat", arm.chats), ("log-probabilities", arm.scores)) if able]
             models.append(

@@ -19,7 +19,7 @@ import msgspec
 
 from isogloss.errors import StoreError
 from isogloss.records import Condition, Dataset, Prompt, Response, Sampling, Status
-from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Tally, prompt_of, response_of
+from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Tally, response_of
 from isogloss.store.schema import migrate
 
 CHUNK = 1000
@@ -147,7 +147,7 @@ class Ledger:
         connection.executemany(
             "INSERT OR IGNORE INTO prompts (id, scored, content) VALUES (?, ?, ?)",
             [
-                (prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude={"id"}, exclude_defaults=True))
+                (prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude_defaults=True))
                 for _, _, prompt in chunk
             ],
         )
@@ -192,7 +192,7 @@ class Ledger:
             with _plain_errors(str(self.path)):
                 rows = self._connection.execute(
                     f"""
-                    SELECT p.seq, p.id, p.content, p.scored,
+                    SELECT p.seq, p.content, p.scored,
                            (SELECT MAX(attempt) FROM responses AS r
                             WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq) AS attempt,
                            EXISTS (SELECT 1 FROM responses AS r
@@ -207,19 +207,19 @@ class Ledger:
             if not rows:
                 return
             last = rows[-1][0]
-            for seq, id_, content, scored, attempt, settled in rows:
+            for seq, content, scored, attempt, settled in rows:
                 if not settled and scored in kinds:
-                    yield Due(seq, (attempt or 0) + 1, prompt_of(id_, content))
+                    yield Due(seq, (attempt or 0) + 1, Prompt.model_validate_json(content))
 
     def prompts(self, plan: Plan) -> Iterator[tuple[str, Condition, Prompt]]:
         """Every question of a plan with its prompt."""
         rows = self._connection.execute(
-            "SELECT q.item_id, q.condition, p.id, p.content FROM questions AS q JOIN prompts AS p ON p.seq = q.prompt "
+            "SELECT q.item_id, q.condition, p.content FROM questions AS q JOIN prompts AS p ON p.seq = q.prompt "
             "WHERE q.plan = ? ORDER BY q.seq",
             (plan.id,),
         )
-        for item_id, condition, id_, content in rows:
-            yield item_id, Condition.model_validate_json(condition), prompt_of(id_, content)
+        for item_id, condition, content in rows:
+            yield item_id, Condition.model_validate_json(condition), Prompt.model_validate_json(content)
 
     def prompt_seqs(self, plan: Plan) -> dict[str, int]:
         """Prompt id → row number, for the prompts of a plan."""
@@ -303,7 +303,7 @@ class Ledger:
                     (prompt_id, arm.id),
                 ).fetchone()
                 if row is not None:
-                    yield prompt_of(prompt_id, row[0]), response_of(prompt_id, arm, 1, row[1:])
+                    yield Prompt.model_validate_json(row[0]), response_of(prompt_id, arm, 1, row[1:])
 
     def asked(self, plan: Plan, arm: Arm, repeat: int) -> Iterator[Asked]:
         """Every question of a plan that this arm can be asked, with its newest response.

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from isogloss.records import Condition, Prompt, Response, Sampling, Status
 
 RESPONSE_COLUMNS = (
@@ -98,7 +96,3 @@ def response_of(prompt_id: str, arm: Arm, repeat: int, cells: Sequence[Any]) -> 
         seconds=seconds,
         received_at=received_at,
     )
-
-
-def prompt_of(id_: str, content: str) -> Prompt:
-    return Prompt(id=id_, **msgspec.json.decode(content))

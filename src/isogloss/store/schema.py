@@ -26,7 +26,7 @@ MIGRATIONS = (
         seq INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
         scored INTEGER NOT NULL,
-        content TEXT NOT NULL              -- the Prompt record as JSON, without its id
+        content TEXT NOT NULL              -- the Prompt record as JSON, defaults left out
     );
     CREATE TABLE questions (
         seq INTEGER PRIMARY KEY,

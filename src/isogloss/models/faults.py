@@ -1,0 +1,174 @@
+"""What a provider says when it gives no reply, and what follows from it: try again, give up, or end the asking.
+
+Knows no provider's wire format beyond the few shapes in which errors come (see `read_words`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+import msgspec
+
+from isogloss.records import Status
+
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"})
+_NO_MODEL = frozenset({"model_not_found", "invalid_model", "unknown_model", "NOT_FOUND"})
+_BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "API_KEY_INVALID", "invalid_authentication"})
+_BLOCKED = frozenset(
+    {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed"}
+    | {"moderation_blocked", "content_blocked", "prompt_blocked"}
+)
+_QUOTA_WORDS = re.compile(r"\b(quota|billing|credits?|balance|payment)\b", re.IGNORECASE)
+_RATE_WORDS = re.compile(r"rate.?limit|\bper (second|minute|hour)\b|too many requests", re.IGNORECASE)
+_KEY_WORDS = re.compile(
+    r"api key (not valid|is invalid|expired|not found)|(invalid|incorrect|bad) api key", re.IGNORECASE
+)
+_RETRY_DELAY = re.compile(rb'"retry_?delay"\s*:\s*"(\d+(?:\.\d+)?)s"', re.IGNORECASE)
+_KEY_SHAPE = re.compile(r"\b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi)[-_]|AIza)[A-Za-z0-9*_.-]{6,}|[^\s\"']*\*{3,}[^\s\"']*")
+_SHOWN = 300
+
+
+class PassingError(Exception):
+    """A fault that another try may mend. `retry_after` is in seconds, None where the provider names no time."""
+
+    def __init__(self, words: str, *, retry_after: float | None = None, unreachable: bool = False) -> None:
+        super().__init__(words)
+        self.words = words
+        self.retry_after = retry_after
+        self.unreachable = unreachable
+
+
+class ProviderWords(NamedTuple):
+    """An error as the provider put it; empty strings for what it didn't say."""
+
+    message: str
+    codes: frozenset[str] = frozenset()
+    """Code, type and status, as text."""
+    param: str = ""
+    flagged: bool = False
+    """The message was turned down by a moderation, not for what the account may do."""
+    http_status: int | None = None
+    """Status code told inside a body that itself came with 200."""
+
+
+def shorten(text: str) -> str:
+    """One line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def scrub(text: str, secrets: Iterable[str]) -> str:
+    """Text without the secrets, and without anything of the shape of a provider's key (also a masked one)."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[key]")
+    return _KEY_SHAPE.sub("[key]", text)
+
+
+def read_words(body: bytes) -> ProviderWords:
+    """Find the provider's words in the body of an error, whatever its shape.
+
+    Known: `{"error": {"message", "type", "code", "param"}}`, `{"error": "…"}`, a list with such an object in it,
+    `{"message": …}`, `{"detail": …}`; otherwise the body itself, as text.
+    """
+    try:
+        found: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ProviderWords(shorten(body.decode("utf-8", "replace")))
+    return words_in(found)
+
+
+def words_in(found: object) -> ProviderWords:
+    """The provider's words in a decoded error (see `read_words`)."""
+    if isinstance(found, list) and found:
+        found = found[0]
+    if not isinstance(found, dict):
+        return ProviderWords(shorten(_as_text(found)))
+    inner = found.get("error", found)
+    if not isinstance(inner, dict):
+        return ProviderWords(shorten(_as_text(inner)), _codes(found))
+    message = next((inner[key] for key in ("message", "detail", "error", "msg") if inner.get(key)), inner)
+    metadata = inner.get("metadata")
+    code = inner.get("code")
+    return ProviderWords(
+        shorten(_as_text(message)),
+        _codes(inner),
+        _as_text(inner["param"]) if inner.get("param") else "",
+        isinstance(metadata, dict) and ("flagged_input" in metadata or "reasons" in metadata),
+        code if isinstance(code, int) and 400 <= code < 600 else None,
+    )
+
+
+def _codes(error: Mapping[str, object]) -> frozenset[str]:
+    codes = {_as_text(error[key]) for key in ("code", "type", "status") if error.get(key)}
+    inner = error.get("innererror")
+    if isinstance(inner, dict) and inner.get("code"):
+        codes.add(_as_text(inner["code"]))
+    return frozenset(codes)
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def retry_after(headers: Mapping[str, str], body: bytes, *, now: float) -> float | None:
+    """Seconds the provider asks to wait: `retry-after-ms`, `Retry-After` (seconds or date) or a delay in the body."""
+    milliseconds = headers.get("retry-after-ms")
+    if milliseconds is not None and _is_number(milliseconds):
+        return float(milliseconds) / 1000
+    value = headers.get("retry-after")
+    if value is not None:
+        if _is_number(value):
+            return float(value)
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+        except ValueError:
+            return None
+    found = _RETRY_DELAY.search(body)
+    return float(found[1]) if found else None
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) is not None
+
+
+class Verdict(NamedTuple):
+    """What an error comes to: a status of this call, or an end (`advice` says what to do), or neither: try again."""
+
+    status: Status | None = None
+    advice: str = ""
+
+
+def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
+    """What follows from an error. `waits`: seconds the provider asks to wait; with a wait, no quota is used up."""
+    if words.codes & _BLOCKED or (status == 403 and words.flagged):
+        return Verdict(Status.BLOCKED)
+    if status == 401 or words.codes & _BAD_KEY or _KEY_WORDS.search(words.message):
+        return Verdict(advice="the key isn't accepted; check it")
+    if status == 403:
+        return Verdict(advice="the key may not use this model; check the account's rights")
+    used_up = (
+        status == 429
+        and waits is None
+        and _QUOTA_WORDS.search(words.message)
+        and not _RATE_WORDS.search(f"{words.message} {' '.join(words.codes)}")
+    )
+    if status == 402 or words.codes & _NO_QUOTA or used_up:
+        return Verdict(advice="the quota is used up; check the account's billing, then run the same command again")
+    if status == 404 or words.codes & _NO_MODEL:
+        return Verdict(advice="no such model at this address; check the model's name and the base URL")
+    if 300 <= status < 400:
+        return Verdict(advice="the address has moved; check the base URL")
+    if status in _RETRIED or status == 200:
+        return Verdict()
+    return Verdict(Status.FAILED)
+
+
+def passing(status: int, words: ProviderWords, headers: Mapping[str, str], body: bytes) -> PassingError:
+    """The fault of an error that another try may mend."""
+    return PassingError(f"HTTP {status}: {words.message}", retry_after=retry_after(headers, body, now=time.time()))

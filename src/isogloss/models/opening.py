@@ -1,0 +1,218 @@
+"""From a model's name to the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from isogloss.errors import ModelError, SettingError
+from isogloss.models.model import Model
+from isogloss.models.scripted import DESCRIPTIONS, scripted
+from isogloss.registry import unknown_name
+
+OPENAI_URL = "https://api.openai.com/v1"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_HEX_REVISION = re.compile(r"[0-9a-f]{6,64}")
+
+
+class Provider(NamedTuple):
+    """A way to reach models."""
+
+    name: str
+    form: str
+    """How its models are named."""
+    meaning: str
+    example: str
+
+
+class Name(NamedTuple):
+    """A model's name in its parts."""
+
+    provider: str
+    model: str
+    revision: str | None
+
+    @property
+    def full(self) -> str:
+        """`provider/model`."""
+        return f"{self.provider}/{self.model}"
+
+
+class _Wish(NamedTuple):
+    """What `open_model` was asked for."""
+
+    name: Name
+    base_url: str | None
+    environment: Mapping[str, str]
+    max_connections: int
+    seed: int
+    reference: Callable[[str], str | None] | None
+    timeout: float
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    environment: Mapping[str, str],
+    max_connections: int = 16,
+    seed: int = 0,
+    reference: Callable[[str], str | None] | None = None,
+    timeout: float = 300.0,
+) -> Model:
+    """Make the model of a name; nothing is started or sent before its `open`.
+
+    Parameters
+    ----------
+    name : str
+        `provider/model[@revision]`, e.g. "openai/gpt-4.1-mini", "gguf/smollm2", "scripted/random".
+    base_url : str or None
+        Address of an OpenAI-compatible server; `OPENAI_BASE_URL` or OpenAI's own otherwise.
+    environment : mapping
+        Where keys, proxies and the cache folder are looked up.
+    max_connections : int
+        Calls under way at once.
+    seed : int
+        Decides what the random informant chooses.
+    reference : callable or None
+        Prompt id → right reply, for `scripted/perfect`.
+    timeout : float
+        Seconds for one request.
+
+    Raises
+    ------
+    SettingError, UnknownNameError
+        For a name without a provider, an unknown one, or a base URL that can't be one.
+    ModelError
+        Where a key is needed and missing.
+    """
+    parsed = parse_name(name)
+    wish = _Wish(parsed, base_url, environment, max_connections, seed, reference, timeout)
+    return _MAKERS[parsed.provider](wish)
+
+
+def providers() -> tuple[Provider, ...]:
+    """The ways to reach models, with one line on each."""
+    return _PROVIDERS
+
+
+def parse_name(name: str) -> Name:
+    """Take `provider/model[@revision]` apart. Raises SettingError, UnknownNameError."""
+    provider, slash, rest = name.strip().partition("/")
+    if not slash or not rest:
+        raise SettingError(
+            f"model {name!r} names no provider; write it as provider/model, e.g. "
+            + " or ".join(repr(known.example) for known in _PROVIDERS)
+        )
+    if provider not in _MAKERS:
+        raise unknown_name(
+            "provider",
+            provider,
+            _MAKERS,
+            hint="any OpenAI-compatible server is reached by 'openai/NAME' with a base URL",
+        )
+    model, _, revision = rest.rpartition("@")
+    if not model or "/" in revision or (provider == "gguf" and not _HEX_REVISION.fullmatch(revision)):
+        model, revision = rest, ""
+    return Name(provider, model, revision or None)
+
+
+def _openai(wish: _Wish) -> Model:
+    from isogloss.models.openai import ChatModel, Endpoint
+
+    variable = "OPENAI_API_KEY"
+    url = checked_url(wish.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL)
+    key = wish.environment.get(variable, "").strip() or None
+    if key is None and url == OPENAI_URL:
+        raise ModelError(
+            f"no key for provider 'openai'; set {variable} (or give the base URL of a server that needs none)"
+        )
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ModelError(f"{variable} holds a character that no key has; set it anew")
+    return ChatModel(
+        wish.name.full,
+        model_id=wish.name.model,
+        endpoint=Endpoint(url, key, variable, proxy_for(url, wish.environment)),
+        revision=wish.name.revision,
+        local=urlsplit(url).hostname in _LOOPBACK,
+        max_connections=wish.max_connections,
+        timeout=wish.timeout,
+    )
+
+
+def _gguf(wish: _Wish) -> Model:
+    from isogloss.models.gguf import GgufModel
+    from isogloss.models.weights import cache_folder
+
+    return GgufModel(
+        wish.name.full,
+        source=wish.name.model,
+        cache_dir=cache_folder(wish.environment),
+        revision=wish.name.revision,
+        timeout=max(wish.timeout, 600.0),
+    )
+
+
+def _scripted(wish: _Wish) -> Model:
+    return scripted(wish.name.model, seed=wish.seed, reference=wish.reference)
+
+
+_MAKERS: Mapping[str, Callable[[_Wish], Model]] = {"openai": _openai, "gguf": _gguf, "scripted": _scripted}
+_PROVIDERS = (
+    Provider(
+        "openai",
+        "openai/NAME",
+        "OpenAI, and with a base URL any server that speaks its format (vLLM, llama.cpp, Ollama, …)",
+        "openai/gpt-4.1-mini",
+    ),
+    Provider(
+        "gguf",
+        "gguf/NAME or gguf/./FILE.gguf",
+        "a model on this machine, served by llama.cpp; 'smollm2' is known by name",
+        "gguf/smollm2",
+    ),
+    Provider(
+        "scripted",
+        "scripted/NAME",
+        "informants of known behaviour: " + ", ".join(DESCRIPTIONS),
+        "scripted/random",
+    ),
+)
+
+
+def checked_url(url: str) -> str:
+    """A base URL without a slash at its end. Raises SettingError for what can't be one."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingError(f"base URL {_without_user(url)!r} isn't one; expected e.g. 'http://127.0.0.1:8000/v1'")
+    if parts.username or parts.password:
+        raise SettingError(f"a base URL holds no user or password; put the key of {parts.hostname} into OPENAI_API_KEY")
+    if parts.query or parts.fragment:
+        raise SettingError(f"a base URL ends before '?' and '#'; give that of {parts.hostname} without them")
+    return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+
+
+def _without_user(url: str) -> str:
+    return re.sub(r"[^/@\s]*@", "", url)
+
+
+def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
+    """The proxy that the environment names for an address; none for this machine's own."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _LOOPBACK or host.startswith("127."):
+        return None
+    proxies = {
+        scheme: value
+        for scheme in ("http", "https", "all", "no")
+        if (value := environment.get(f"{scheme}_proxy") or environment.get(f"{scheme.upper()}_PROXY"))
+    }
+    direct = [entry.strip().lstrip(".").lower() for entry in proxies.get("no", "").split(",") if entry.strip()]
+    if any(entry == "*" or host == entry or host.endswith("." + entry) for entry in direct):
+        return None
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if proxy is None or "://" in proxy:
+        return proxy
+    return f"http://{proxy}"

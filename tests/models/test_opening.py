@@ -1,0 +1,104 @@
+"""From names to models: what is asked of the user, and what is said when it is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from isogloss.errors import ModelError, SettingError, UnknownNameError
+from isogloss.models import open_model, parse_name, providers
+from isogloss.models.opening import checked_url, proxy_for
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("openai/gpt-x", ("openai", "gpt-x", None)),
+        ("openai/meta-llama/Llama-3.1-8B@main", ("openai", "meta-llama/Llama-3.1-8B", "main")),
+        ("gguf/smollm2", ("gguf", "smollm2", None)),
+        ("gguf/smollm2@b179c9523d0e6a0f", ("gguf", "smollm2", "b179c9523d0e6a0f")),
+        ("gguf/./a@b/file.gguf", ("gguf", "./a@b/file.gguf", None)),
+        ("gguf/./file@x.gguf", ("gguf", "./file@x.gguf", None)),
+    ],
+)
+def test_names_are_taken_apart(name: str, parts: tuple[str, str, str | None]) -> None:
+    assert parse_name(name) == parts
+
+
+def test_a_name_without_provider_says_how_to_write_it() -> None:
+    with pytest.raises(SettingError, match="'gpt-x' names no provider; write it as provider/model"):
+        open_model("gpt-x", environment={})
+
+
+def test_an_unknown_provider_gets_near_names() -> None:
+    with pytest.raises(UnknownNameError, match="no provider named 'opnai'; did you mean 'openai'"):
+        open_model("opnai/gpt-x", environment={})
+
+
+def test_a_missing_key_is_said_before_anything_is_sent() -> None:
+    with pytest.raises(ModelError, match="no key for provider 'openai'; set OPENAI_API_KEY"):
+        open_model("openai/gpt-x", environment={})
+
+
+def test_a_server_of_ones_own_needs_no_key() -> None:
+    assert open_model("openai/m", base_url="http://127.0.0.1:8000/v1", environment={}).local
+    assert not open_model("openai/m", environment={"OPENAI_BASE_URL": "https://models.example/v1"}).local
+
+
+def test_a_key_with_a_line_break_inside_is_an_error_that_does_not_show_it() -> None:
+    with pytest.raises(ModelError) as caught:
+        open_model("openai/m", environment={"OPENAI_API_KEY": "secret\nkey"})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "checked"),
+    [
+        ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000/v1"),
+        ("https://x.example/v1/chat/completions", "https://x.example/v1"),
+    ],
+)
+def test_base_urls_are_put_in_order(url: str, checked: str) -> None:
+    assert checked_url(url) == checked
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://x.example", "", "https://u:secret@x.example/v1", "http://x/v1?key=secret"]
+)
+def test_what_cannot_be_a_base_url_is_an_error_that_shows_no_secret(url: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        checked_url(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "proxy"),
+    [
+        ("https://x.example/v1", {}, None),
+        ("https://x.example/v1", {"HTTPS_PROXY": "http://p:3128"}, "http://p:3128"),
+        ("https://x.example/v1", {"all_proxy": "p:3128"}, "http://p:3128"),
+        ("https://x.example/v1", {"https_proxy": "http://p:3128", "NO_PROXY": "a, .example"}, None),
+        ("http://127.0.0.1:8000/v1", {"http_proxy": "http://p:3128"}, None),
+        ("http://localhost:8000/v1", {"http_proxy": "http://p:3128"}, None),
+    ],
+)
+def test_a_proxy_is_used_for_others_and_never_for_this_machine(
+    url: str, environment: dict[str, str], proxy: str | None
+) -> None:
+    assert proxy_for(url, environment) == proxy
+
+
+def test_every_provider_has_a_line() -> None:
+    assert [provider.name for provider in providers()] == ["openai", "gguf", "scripted"]
+    assert all(provider.meaning and "\n" not in provider.meaning for provider in providers())
+
+
+def test_importing_the_room_loads_no_client_and_no_runtime() -> None:
+    code = (
+        "import sys, isogloss.models; print(sorted({'aiohttp', 'xllamacpp', 'tenacity', 'pandas'} & set(sys.modules)))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
