@@ -86,7 +86,21 @@ def main() -> None:
             ratio = peaks[LARGE] / peaks[10_000]
             row(f"peak memory, MB: {LARGE:,} beside 10,000 prompts", f"{peaks[LARGE]:.0f}", f"{peaks[10_000]:.0f}",
                 f"{ratio:.2f}", "<= 1.3 and < 130 MB")  # fmt: skip
-            again = ("run", "lexicon", tables[LARGE], "--set", "format=yes_no", "--limit", LARGE, "--model", "openai/m", "--base-url", base, "--out", f"{folder}/large")
+            again = (
+                "run",
+                "lexicon",
+                tables[LARGE],
+                "--set",
+                "format=yes_no",
+                "--limit",
+                LARGE,
+                "--model",
+                "openai/m",
+                "--base-url",
+                base,
+                "--out",
+                f"{folder}/large",
+            )
             row("first coding, scoring and report after it, s", f"{seconds(*again):.1f}", "", "", "")
             row("the same command again, s", f"{seconds(*again):.2f}", "", "", "< 3")
             row("its report, s", f"{seconds('report', f'{folder}/large'):.1f}", "", "", "< 15")

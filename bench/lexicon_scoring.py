@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from collections.abc import Callable, Sized
 from types import SimpleNamespace
 
 import numpy as np
@@ -117,10 +118,11 @@ def main() -> None:
     yes_no = yes_no_answers(dataset, generator)
     sets: dict[str, pd.DataFrame] = {}
 
-    def timed(what: str, work: object) -> None:
-        begin = time.perf_counter()
-        result = work()  # type: ignore[operator]
-        print(f"{what:<72} {time.perf_counter() - begin:7.2f} s  {len(result):>7,} rows")
+    def timed(what: str, work: Callable[[], Sized]) -> None:
+        begin, cpu = time.perf_counter(), time.process_time()
+        result = work()
+        took, used = time.perf_counter() - begin, time.process_time() - cpu
+        print(f"{what:<60} {took:7.2f} s {used:7.2f} s of CPU {len(result):>8,} rows")
 
     timed(f"code {len(asked):,} set replies, strict", lambda: sets.setdefault("one", coded(asked, ("strict",))))
     timed(f"score them, {settings.resamples:,} draws", lambda: estimate(sets["one"], dataset, settings, 0))

@@ -6,7 +6,29 @@ import csv
 import random
 from pathlib import Path
 
-COUNTRIES = ["ES", "GQ", "CU", "DO", "PR", "MX", "GT", "HN", "SV", "NI", "CR", "PA", "CO", "VE", "EC", "PE", "BO", "CL", "PY", "UY", "AR"]
+COUNTRIES = [
+    "ES",
+    "GQ",
+    "CU",
+    "DO",
+    "PR",
+    "MX",
+    "GT",
+    "HN",
+    "SV",
+    "NI",
+    "CR",
+    "PA",
+    "CO",
+    "VE",
+    "EC",
+    "PE",
+    "BO",
+    "CL",
+    "PY",
+    "UY",
+    "AR",
+]
 N_ITEMS = 934
 N_VARIANTS = 9057
 MOST_VARIANTS = 114

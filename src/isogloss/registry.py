@@ -18,5 +18,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
         advice = "there are " + ", ".join(names)
     else:
         advice = ""
-    parts = [part for part in (advice, hint) if part]
-    return UnknownNameError(f"no {kind} named {name!r}" + ("; " + "; ".join(parts) if parts else ""))
+    if advice.endswith("?") and hint:
+        advice = f"{advice[:-1]} ({hint})?"
+    elif hint:
+        advice = f"{advice}; {hint}" if advice else hint
+    return UnknownNameError(f"no {kind} named {name!r}" + (f"; {advice}" if advice else ""))

@@ -87,6 +87,8 @@ class Study:
     """(answers, dataset, settings, seed) → estimates. Columns of `answers`: see `ANSWER_COLUMNS`."""
     sections: Callable[[Sequence[Estimate], pd.DataFrame, Dataset, Any], Sequence[Section]] | None = None
     """The study's own part of the report, in order; None for the plain table of estimates."""
+    headline: tuple[str, ...] = ()
+    """The few measures that end a command on the terminal; empty for all."""
     samples: Mapping[str, Path] = field(default_factory=dict)
     """Small own data sets by name; the first is the default of the demo."""
     default_max_tokens: int = 256

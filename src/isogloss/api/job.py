@@ -28,6 +28,7 @@ def split_settings(study: Study, given: Mapping[str, object]) -> tuple[Settings,
     UnknownNameError, SettingError
         For a name that neither has, or a value that can't be.
     """
+    given = {name: None if value in ("", "none") else value for name, value in given.items()}
     of_sampling = {name: value for name, value in given.items() if name in Sampling.model_fields}
     settings = study.parse_settings({name: value for name, value in given.items() if name not in of_sampling})
     try:

@@ -36,6 +36,9 @@ def check(
         raise SettingError("nothing to check: give a data file, or --template FILE to get an empty sheet")
     job, findings = api.check_data(study, data, settings=parse_set(settings), seed=seed)
     forecast = job.forecast()
+    examples = {}
+    for question in job.questions():
+        examples.setdefault(question.condition.format or "all", question.prompt)
     if json:
         say_json(
             {
@@ -44,6 +47,7 @@ def check(
                 "questions": {kind: part.n_questions for kind, part in forecast.items()},
                 "notes": list(job.dataset.notes),
                 "findings": [finding._asdict() for finding in findings],
+                "examples": {kind: [m.model_dump() for m in prompt.messages] for kind, prompt in examples.items()},
             }
         )
         return
@@ -54,7 +58,7 @@ def check(
         say(f"  note: {text}")
     for finding in findings:
         say(f"  {finding.where}: {finding.message}")
-    example = next(iter(job.questions()))
-    say("  the first prompt would be:")
-    for message in example.prompt.messages:
-        say("\n".join(f"    | {line}" for line in message.content.splitlines()))
+    for kind, prompt in examples.items():
+        say(f"  the first prompt of format {kind.replace('_', ' ')} would be:")
+        for message in prompt.messages:
+            say("\n".join(f"    | {line}".rstrip() for line in message.content.splitlines()))

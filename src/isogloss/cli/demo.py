@@ -11,6 +11,7 @@ from isogloss.cli import options
 from isogloss.cli.console import Display, environment, note, say, say_json
 from isogloss.cli.tables import overview
 
+STUDY = "lexicon"
 MODEL = "gguf/smollm2"
 INFORMANTS = ("scripted/random", "scripted/always-yes")
 QUESTIONS = 150
@@ -38,7 +39,7 @@ def demo(
     folders = []
     try:
         for name, names, settings in parts:
-            job = api.prepare("lexicon", "sample", models=names, settings=settings, seed=seed)
+            job = api.prepare(STUDY, "sample", models=names, settings=settings, seed=seed)
             api.ask(
                 job, out / name, observe=display, warn=lambda text: note(f"warning: {text}"), environment=environment()
             )
@@ -50,6 +51,6 @@ def demo(
     if json:
         say_json({"runs": folders, "report": str(report)})
     else:
-        say(overview(estimates))
+        say(overview(estimates, api.find_study(STUDY)))
     note("The embedded model is for trying the machine: its numbers say nothing about what language models know.")
     note(f"report: {report}")

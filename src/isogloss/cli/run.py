@@ -65,7 +65,8 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
     """Code, score and report where there is anything new, then say how the run stands."""
     from isogloss import api
 
-    if not api.Run(folder).is_reported():
+    opened = api.Run(folder)
+    if not opened.is_reported():
         _in_child(str(folder))
     if json:
         say_json(
@@ -80,7 +81,7 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
             }
         )
     else:
-        say(overview(api.Run(folder).records))
+        say(overview(opened.records, opened.study))
     statuses = ", ".join(f"{n:,} {status}" for status, n in summary.statuses.items())
     note(f"{summary.asked:,} asked now, {summary.cached:,} held already; {statuses}")
     for reason in summary.stopped:

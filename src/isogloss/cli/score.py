@@ -32,6 +32,10 @@ def score(
     if responses is None:
         if data is not None:
             raise SettingError("--data goes with --responses; to score a run again give its folder alone")
+        if settings or seed or limit or out:
+            raise SettingError(
+                "a run is scored with its own settings; --set, --seed, --limit and --out go with --responses"
+            )
         run = api.Run(what)
         estimates = run.score()
     else:
@@ -39,5 +43,5 @@ def score(
             raise SettingError("--responses needs --data: the data set that the prompts were made of")
         run = api.score_responses(what, data, responses, settings=parse_set(settings), seed=seed, limit=limit, out=out)
         estimates = run.records
-    say(to_json(estimates) if json else overview(estimates))
+    say(to_json(estimates) if json else overview(estimates, run.study))
     note(f"run: {run.folder.path}")

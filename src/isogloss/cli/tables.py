@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isogloss.records import Estimate
+    from isogloss.study import Study
 
 FINER = ("country", "area", "language", "region", "category", "domain", "element", "group")
 
 
-def overview(estimates: Sequence[Estimate]) -> str:
-    """Numbers over everything, without those by place; the report has the rest."""
+def overview(estimates: Sequence[Estimate], study: Study) -> str:
+    """The study's main measures over everything, in the strict reading; the report has the rest."""
     from isogloss.reports import to_text
 
-    coarse = [e for e in estimates if not any(key in e.group for key in FINER) and "(" not in e.measure]
-    return to_text(coarse or estimates)
+    coarse = [e for e in estimates if not any(key in e.group for key in FINER)]
+    headline = study.headline or tuple(dict.fromkeys(e.measure for e in coarse))
+    strict = [e for e in coarse if e.group.get("reading") != "lenient"] or coarse
+    chosen = [e for measure in headline for e in strict if e.measure == measure and "model" in e.group]
+    return to_text(chosen or coarse or estimates).rstrip("\n")

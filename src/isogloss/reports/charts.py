@@ -115,11 +115,7 @@ def interval_plot(
             "mark": {"type": "tick", "thickness": 1.6, "size": 9, "color": INK},
             "encoding": {"x": {**x, "field": "mark"}},
         },
-        {
-            "transform": [{"filter": "isValid(datum.value)"}],
-            "mark": {"type": "point", "size": 48},
-            "encoding": {"x": x, "color": colour, "shape": shape, "description": {"field": "words"}},
-        },
+        *_points({"x": x, "color": colour, "shape": shape, "description": {"field": "words"}}, size=48),
         {
             "transform": [{"filter": "!isValid(datum.value)"}],
             "mark": {"type": "text", "text": "–", "color": QUIET, "align": "left"},
@@ -150,7 +146,7 @@ def scatter_plot(
     spots = [(_along(x, x_domain, log_x) * WIDTH, (1 - _along(float(dot.value or 0), y_domain, False)) * height)
              for x, dot in zip(xs, known, strict=True)]  # fmt: skip
     labels = place_labels(spots, [dot.label for dot in known], WIDTH, height)
-    points = [{"x": x, "y": dot.value, "category": dot.category, "words": dot.words or dot.label}
+    points = [{"x": x, "value": dot.value, "low": dot.low, "category": dot.category, "words": dot.words or dot.label}
               for x, dot in zip(xs, known, strict=True)]  # fmt: skip
     texts = [{"px": px, "py": py, "label": dot.label, "category": dot.category}
              for (px, py), dot in zip(labels, known, strict=True)]  # fmt: skip
@@ -162,28 +158,17 @@ def scatter_plot(
         layers.append(_line("y", 0.0))
     if zero_lines and not log_x and x_domain[0] < 0 < x_domain[1]:
         layers.append(_line("x", 0.0))
+    axis = {"title": x_title, "tickCount": 4 if log_x else 5, **({"format": "~s"} if log_x else {})}
+    y_scale = {"domain": list(y_domain), "nice": False, "zero": False}
+    encoding: Json = {
+        "x": {"field": "x", "type": "quantitative", "scale": x_scale, "axis": axis},
+        "y": {"field": "value", "type": "quantitative", "scale": y_scale, "axis": {"title": y_title, "tickCount": 5}},
+        "color": colour,
+        "shape": shape,
+        "description": {"field": "words"},
+    }
     layers += [
-        {
-            "data": {"values": points},
-            "mark": {"type": "point", "size": 52},
-            "encoding": {
-                "x": {
-                    "field": "x",
-                    "type": "quantitative",
-                    "scale": x_scale,
-                    "axis": {"title": x_title, "tickCount": 4 if log_x else 5, **({"format": "~s"} if log_x else {})},
-                },
-                "y": {
-                    "field": "y",
-                    "type": "quantitative",
-                    "scale": {"domain": list(y_domain), "nice": False, "zero": False},
-                    "axis": {"title": y_title, "tickCount": 5},
-                },
-                "color": colour,
-                "shape": shape,
-                "description": {"field": "words"},
-            },
-        },
+        *({"data": {"values": points}, **layer} for layer in _points(encoding, size=52)),
         {
             "data": {"values": texts},
             "mark": {"type": "text", "fontSize": 10, "baseline": "middle", "aria": False},
@@ -313,6 +298,18 @@ def _short(value: object, kind: Kind) -> str:
         return "–"
     text = format_number(round(value, 2), "number")
     return text.replace("0.", ".", 1) if abs(value) < 0.995 and kind != "number" else text
+
+
+def _points(encoding: Json, *, size: int) -> list[Json]:
+    """Values as filled points where they have an interval, as hollow ones where they have none."""
+    return [
+        {
+            "transform": [{"filter": f"isValid(datum.value) && {test}isValid(datum.low)"}],
+            "mark": {"type": "point", "size": size, "filled": filled, "strokeWidth": 0 if filled else 1.4},
+            "encoding": encoding,
+        }
+        for filled, test in ((True, ""), (False, "!"))
+    ]
 
 
 def _line(axis: str, at: float) -> Json:

@@ -146,22 +146,25 @@ def _estimate(row: Mapping[str, str | None], keys: Sequence[str], where: str) ->
 
 
 def estimates_frame(estimates: Sequence[Estimate]) -> pd.DataFrame:
-    """Estimates as a data frame with the columns of `estimates.csv`; absent group keys are ""."""
-    return _frame(io.StringIO(to_csv(estimates)))
+    """Estimates as a data frame with the columns of `estimates.csv`; absent group keys are "", absent values NaN."""
+    import pandas as pd
+
+    keys = group_keys(estimates)
+    columns: dict[str, list[object]] = {name: [] for name in (*HEAD, *keys, *TAIL)}
+    for estimate in estimates:
+        for name in (*HEAD, *NUMBERS, "method"):
+            columns[name].append(getattr(estimate, name))
+        for key in keys:
+            columns[key].append(estimate.group.get(key, ""))
+        for status, name in zip(MISSING, MISSING_COLUMNS, strict=True):
+            columns[name].append(estimate.missing.get(status, 0))
+    frame = pd.DataFrame(columns)
+    return frame.astype(dict.fromkeys(("value", "low", "high"), "float64"))
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """The same file as a data frame: the codes `NA` and `NO` stay text, absent group keys are "", floats are exact."""
-    return _frame(path)
+    """`estimates.csv` as a data frame: the codes `NA` and `NO` stay text, floats are exact.
 
-
-def _frame(source: Path | io.StringIO) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.read_csv(
-        source,
-        keep_default_na=False,
-        na_values={name: [""] for name in ("value", "low", "high")},
-        dtype=dict.fromkeys((*HEAD, *GROUP_KEYS, "method"), str),
-        float_precision="round_trip",
-    )
+    With pandas alone: `read_csv(path, keep_default_na=False, na_values=dict.fromkeys(("value", "low", "high"), ""))`.
+    """
+    return estimates_frame(read_estimates(path))

@@ -15,7 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from isogloss.version import __version__
 from isogloss.errors import DataError
 from isogloss.records import Estimate
 from isogloss.reports import words
@@ -26,6 +25,7 @@ from isogloss.reports.numbers import format_interval, format_number, format_valu
 from isogloss.reports.pictures import to_svg
 from isogloss.reports.sections import Cell, Chart, Column, Kind, Pages, Prose, Section, Table, check_sections
 from isogloss.reports.tables import grid
+from isogloss.version import __version__
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -77,6 +77,8 @@ def to_html(context: ReportContext) -> str:
     for section in free:
         if section.id in OWN_IDS:
             raise DataError(f"section id {section.id!r} is taken by the report itself; choose another")
+    if not context.sections and context.estimates:
+        free = [words.plain_table(context)]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_page("report.html.j2"))
     return template.render(

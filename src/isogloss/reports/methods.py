@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from isogloss.reports.context import ModelFacts, ReportContext, RunFacts
 from isogloss.reports.sections import Prose
+from isogloss.reports.tables import MOST_NOTES
 from isogloss.reports.tables import methods as estimate_methods
 
 
@@ -60,11 +61,9 @@ def model_words(model: ModelFacts) -> str:
 
 
 def interval_words(context: ReportContext) -> str:
-    """The methods of all estimates, each once; only the shortest list of them that still says all."""
-    texts = list(dict.fromkeys(estimate.method for estimate in context.estimates))
-    if not texts or len(texts) > 6:
-        return ""
-    return "Estimates: " + "; ".join(estimate_methods(context.estimates)) + "."
+    """What all estimates share of their methods; a study says the rest in its own sentences."""
+    notes = estimate_methods(context.estimates)
+    return f"Estimates: {notes[0]}." if notes and " · " in notes[0] and len(notes) <= MOST_NOTES else ""
 
 
 def listing(words: Iterable[str]) -> str:

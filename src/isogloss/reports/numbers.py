@@ -69,7 +69,8 @@ def format_interval(estimate: Estimate) -> str:
 
 def interval_heading(estimates: Iterable[Estimate]) -> str:
     """`95 % interval` where all methods that name a level name the same one; `interval` otherwise."""
-    levels = {level for estimate in estimates for level in re.findall(r"(\d+(?:\.\d+)?) ?%", estimate.method)}
+    with_interval = [estimate for estimate in estimates if estimate.low is not None]
+    levels = {level for one in with_interval for level in re.findall(r"\b(\d+(?:\.\d+)?) ?%(?:;|$)", one.method)}
     return f"{levels.pop()} % interval" if len(levels) == 1 else "interval"
 
 

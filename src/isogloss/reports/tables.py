@@ -19,6 +19,8 @@ from isogloss.reports.numbers import (
 )
 from isogloss.reports.sections import Column, Table
 
+MOST_NOTES = 15
+"""Lines under a table on a terminal."""
 LONG_TABLE = 40
 """Rows above which the LaTeX table may break over pages."""
 
@@ -77,21 +79,23 @@ def grid(estimates: Sequence[Estimate]) -> Grid:
     ]
     n_words = len(heading) - 5 - len(statuses)
     is_number = [position >= n_words for position in range(len(heading))]
-    return Grid(
-        heading, rows, is_number, [*methods(estimates), *([f"study: {studies[0]}"] if len(studies) == 1 else [])]
-    )
+    notes = [*([] if several else [f"study: {name}" for name in studies]), *methods(estimates)]
+    return Grid(heading, rows, is_number, notes)
 
 
 def methods(estimates: Sequence[Estimate]) -> list[str]:
-    """How the numbers were made: each method once, after the measures it holds for."""
-    by_method: dict[str, list[str]] = {}
-    for estimate in estimates:
-        measures = by_method.setdefault(estimate.method, [])
-        if estimate.measure not in measures:
-            measures.append(estimate.measure)
-    if len(by_method) == 1:
-        return list(by_method)
-    return [f"{', '.join(measures)}: {method}" for method, measures in by_method.items()]
+    """How the numbers were made: first what several measures share, then what belongs to one, each once.
+
+    A method is a list of remarks parted by `; `. A measure and its `_pooled` twin count as one.
+    """
+    measures = {estimate.measure.removesuffix("_pooled") for estimate in estimates}
+    holders: dict[str, dict[str, None]] = {}
+    for measure, method in dict.fromkeys((one.measure.removesuffix("_pooled"), one.method) for one in estimates):
+        for remark in method.split("; "):
+            holders.setdefault(remark, {})[measure] = None
+    shared = [remark for remark, of in holders.items() if len(of) > 1 or len(measures) == 1]
+    own = [f"{next(iter(of))}: {remark}" for remark, of in holders.items() if remark not in shared]
+    return ([" · ".join(shared)] if shared else []) + own
 
 
 def to_text(estimates: Sequence[Estimate]) -> str:
@@ -108,6 +112,9 @@ def to_text(estimates: Sequence[Estimate]) -> str:
             padded.append(space + cell if number else cell + space)
         return "  ".join(padded).rstrip()
 
+    if len(notes) > MOST_NOTES:
+        rest = len(notes) - MOST_NOTES
+        notes = [*notes[:MOST_NOTES], f"and {rest} more remarks: see 'method' in the formats csv and json"]
     return "\n".join([line(heading), *(line(row) for row in rows), *notes]) + "\n"
 
 
@@ -220,6 +227,7 @@ def estimate_table(
     note: str = "",
     caption: str = "",
     folded: bool = False,
+    absent: str = DASH,
 ) -> Table:
     """One row per group, one column per measure (value with interval), then n and coverage by status.
 
@@ -230,9 +238,11 @@ def estimate_table(
     measures : mapping
         Heading → (measure, baseline or None): the columns.
     by : mapping
-        Group key → heading: what makes a row. Estimates that lack one of these keys stand under a dash.
+        Group key → heading: what makes a row.
     names : mapping, optional
         Group key → code → its name in words, printed before the code.
+    absent : str
+        Printed where an estimate lacks one of the keys of `by`, e.g. "all countries".
 
     Returns
     -------
@@ -259,7 +269,7 @@ def estimate_table(
         labels = []
         for key, word in zip(by, words, strict=True):
             name = (names or {}).get(key, {}).get(word)
-            labels.append(f"{name} ({word})" if name and name != word else word or DASH)
+            labels.append(f"{name} ({word})" if name and name != word else word or absent)
         counts = (
             first.n_items,
             first.n_answers,

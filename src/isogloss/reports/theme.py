@@ -35,7 +35,7 @@ FONT = "Arial, Helvetica, 'Liberation Sans', Arimo, sans-serif"
 """Fonts of one width everywhere, so that what fits where a picture is made fits where it is read."""
 
 CONFIG: dict[str, object] = {
-    "background": None,
+    "background": "transparent",
     "font": FONT,
     "view": {"stroke": None},
     "axis": {

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from isogloss.records import Estimate, Message
 from isogloss.reports.context import CodedReply, Example, InvalidRow, ModelFacts, ReportContext
+from isogloss.reports.estimates import group_keys
 from isogloss.reports.methods import count, listing
 from isogloss.reports.numbers import format_interval, format_value
 from isogloss.reports.sections import Cell, Column, Prose, Table
 from isogloss.reports.tables import estimate_table
+from isogloss.reports.tables import methods as estimate_methods
 
 FORMAT_WORDS = {"yes_no": "Yes–no question", "multiple_choice": "Multiple choice"}
 OVERALL_KEYS = {"model", "format", "reading", "baseline"}
@@ -116,6 +118,15 @@ def overview(context: ReportContext) -> Table | None:
     return estimate_table("overview", "Overall", overall, measures, by)
 
 
+def plain_table(context: ReportContext) -> Table:
+    """All estimates, one column per measure: what a study without sections of its own shows."""
+    pairs = dict.fromkeys((estimate.measure, estimate.group.get("baseline")) for estimate in context.estimates)
+    measures = {f"{measure}{f' ({baseline})' if baseline else ''}": (measure, baseline) for measure, baseline in pairs}
+    by = {key: key for key in group_keys(context.estimates) if key != "baseline"}
+    note = " · ".join(estimate_methods(context.estimates)[:12])
+    return estimate_table("estimates", "Estimates", context.estimates, measures, by, note=note, folded=False)
+
+
 def facts(context: ReportContext) -> list[tuple[str, str | Sequence[str]]]:
     """Terms and what they are in this report."""
     data = context.dataset
@@ -138,7 +149,8 @@ def facts(context: ReportContext) -> list[tuple[str, str | Sequence[str]]]:
     for run in context.runs:
         prefix = f"{run.id}: " if len(context.runs) > 1 else ""
         spec = run.spec
-        settings = [f"{name} = {_words(value)}" for name, value in spec.settings.items()]
+        given = {name: value for name, value in spec.settings.items() if value not in (None, "", (), [])}
+        settings = [f"{name} = {_words(value)}" for name, value in given.items()]
         found += [
             (f"{prefix}Prompts", f"{run.n_prompts:,}" + (f", {spec.repeats} replicates" if spec.repeats > 1 else "")
              + (f"; the first {spec.limit:,} of each format" if spec.limit else "")),
@@ -157,8 +169,6 @@ def facts(context: ReportContext) -> list[tuple[str, str | Sequence[str]]]:
 
 
 def _words(value: object) -> str:
-    if value is None or value in ("", (), []):
-        return "not set"
     if isinstance(value, list | tuple):
         return ", ".join(str(part) for part in value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -2,10 +2,10 @@
 
 from isogloss.text.choice import read_choice
 from isogloss.text.normalise import fold, normalise, unwrap
+from isogloss.text.numbers import read_numbers
 from isogloss.text.packs import languages
 from isogloss.text.reading import Reading
 from isogloss.text.reasoning import REASONING_TAGS, Split, split_reasoning
-from isogloss.text.numbers import read_numbers
 from isogloss.text.refusals import is_refusal
 from isogloss.text.verdict import read_verdict
 from isogloss.text.yes_no import read_yes_no

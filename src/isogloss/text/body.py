@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from isogloss.records import Status
@@ -45,6 +46,10 @@ def part(text: str) -> tuple[str, Reading | None]:
 
 def ready(answer: str) -> Body:
     """Make a reply without reasoning ready for lenient rules."""
+    return _ready_remembered(answer) if len(answer) <= SHORT else _ready(answer)
+
+
+def _ready(answer: str) -> Body:
     text = unwrap(normalise(answer)).strip()
     if not text:
         return Body("", EMPTY)
@@ -53,10 +58,13 @@ def ready(answer: str) -> Body:
     return Body(text, None, disclaims(text))
 
 
+_ready_remembered = lru_cache(maxsize=REMEMBERED)(_ready)
+
+
 def not_strict(answer: str) -> Reading:
     """The strict outcome of a reply that isn't of the asked form."""
-    text = unwrap(normalise(answer))
-    return REFUSED if declines(text) or disclaims(text) else EXTRA_TEXT
+    body = ready(answer)
+    return body.outcome or (REFUSED if body.disclaimed else EXTRA_TEXT)
 
 
 def unparsed(note: str) -> Reading:

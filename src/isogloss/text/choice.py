@@ -12,10 +12,22 @@ from isogloss.text.body import REFUSED, REMEMBERED, SHORT, not_strict, part, rea
 from isogloss.text.packs import Cues, all_packs
 from isogloss.text.reading import Reading
 from isogloss.text.refusals import says_none, says_unknown, why_not
-from isogloss.text.tokens import CLOSERS, OPENERS, Cue, Token, find_cues, leads_on, tokenise, vocabulary
+from isogloss.text.tokens import (
+    CLOSERS,
+    OPENERS,
+    REACH,
+    SENTENCE_ENDS,
+    Cue,
+    Token,
+    find_cues,
+    leads_on,
+    tokenise,
+    vocabulary,
+)
 
 _STRICT = re.compile(r"([A-Za-z])[).]?")
-_LEADS_IN = frozenset(",:;.—–-\n)]…!?")
+_LEADS_IN = frozenset(",:;.—–\n)]…!?")
+_AROUND = OPENERS | CLOSERS | frozenset(".,!¡")
 _LINKS = frozenset(",/&+|")
 
 
@@ -46,7 +58,7 @@ def read_choice(text: str, n_options: int, *, strict: bool = False) -> Reading:
        "B is correct". A cue that is denied ("the answer is not B"), conditional ("si la respuesta es B") or asked
        ("is the answer B?") is none. Letters mentioned elsewhere don't count; a letter listed with the cued one
        ("Answer: A or C") does.
-    3. An option named: "Opción B: Puebla".
+    3. An option named ("Opción B: Puebla"), or a sentence that holds only a letter and small words ("Es la B.").
     4. A letter alone on its line.
     5. The reply opens with an option, "B) Puebla", and lists no other so.
     6. One letter set off by marks ("Considering all options, A"), when no other is mentioned and the reply
@@ -69,6 +81,9 @@ def read_choice(text: str, n_options: int, *, strict: bool = False) -> Reading:
 
 
 def _read(text: str, n_options: int, strict: bool) -> Reading:
+    bare = _STRICT.fullmatch(text)
+    if bare is not None:
+        return _one({bare[1].upper()}, n_options, "")
     answer, outcome = part(text)
     if outcome is not None:
         return outcome
@@ -156,7 +171,7 @@ def _stands(tokens: Sequence[Token], i: int, *, cued: bool) -> bool:
         return not _is_word(letter) and letter.text.isupper() and not after.text[0].islower() and not after.is_number
     if after.text == ",":
         return cued or not _is_word(letter)
-    return after.text in "\n:;!.…(|—–" or (after.text == "-" and after.gap)
+    return after.text in "\n:;!.…|—–" or (after.text in "-(" and after.gap)
 
 
 def _linked(tokens: Sequence[Token], i: int) -> int | None:
@@ -191,7 +206,8 @@ def _rivals(tokens: Sequence[Token], i: int) -> set[str]:
         last = _linked(tokens, i)
         if last is not None:
             rivals.add(tokens[last].text.upper())
-    while i < len(tokens) and tokens[i].text not in "\n?" and tokens[i].word not in known.negation:
+    end = min(len(tokens), i + 3 * REACH)
+    while i < end and tokens[i].text not in "\n?" and tokens[i].word not in known.negation:
         further = _linked(tokens, i) if tokens[i].word in linking else None
         if further is not None and _bracketed(tokens, further):
             rivals.add(tokens[further].text.upper())
@@ -221,10 +237,9 @@ def _calls_right(tokens: Sequence[Token], i: int, cues: Cues) -> bool:
     if tokens[i].word not in cues.copula:
         # Scripts without spaces write copula and adjective as one.
         return tokens[i].word in cues.right and tokens[i].word[0] in cues.copula
-    i += 1
-    while i < len(tokens) and tokens[i].word not in cues.right and tokens[i].word in cues.glue | cues.answer:
-        i += 1
-    return i < len(tokens) and tokens[i].word in cues.right
+    words = [token.word for token in tokens[i + 1 : i + 7]]
+    said = next((k for k, word in enumerate(words) if word not in cues.glue | cues.answer | cues.right), len(words))
+    return bool(set(words[:said]) & (cues.answer | cues.right)) and cues.wrong.isdisjoint(words[said : said + 1])
 
 
 def _affirmed(tokens: Sequence[Token]) -> Iterator[set[str]]:
@@ -249,7 +264,25 @@ def _strongest(tokens: Sequence[Token]) -> set[str]:
         ranks[0 if cue.final else 2 if cue.kind == "option" else 1].update(_cued(tokens, cue))
     if not ranks[0]:
         ranks[1].update(*_affirmed(tokens))
+        ranks[2].update(_said_alone(tokens))
     return ranks[0] or ranks[1] or ranks[2]
+
+
+def _said_alone(tokens: Sequence[Token]) -> Iterator[str]:
+    """Letters of sentences that hold nothing else but small words of one language: "Es la C.", "It is (b)"."""
+    begin = 0
+    for end in range(len(tokens) + 1):
+        if end < len(tokens) and tokens[end].text not in SENTENCE_ENDS:
+            continue
+        sentence = range(begin, min(end, begin + REACH))
+        letters = [i for i in sentence if tokens[i].is_letter and (tokens[i].text.isupper() or not _is_word(tokens[i]))]
+        words = {tokens[i].word for i in sentence if tokens[i].word and i not in letters}
+        asked = end < len(tokens) and tokens[end].text == "?"
+        if len(letters) == 1 and end - begin <= REACH and words and not asked and not _abbreviated(tokens, letters[0]):
+            for cues in (pack.cues for pack in all_packs()):
+                if words <= cues.glue | cues.copula | cues.option | cues.answer | cues.right:
+                    yield tokens[letters[0]].text.upper()
+        begin = end + 1
 
 
 def _lines(tokens: Sequence[Token]) -> Iterator[list[tuple[int, Token]]]:
@@ -268,7 +301,7 @@ def _alone(tokens: Sequence[Token]) -> set[str]:
     """Letters that are all there is on their line, marks aside."""
     found = set()
     for line in _lines(tokens):
-        core = [token for _, token in line if token.text not in OPENERS and token.text not in CLOSERS and token.text not in ".,!¡"]
+        core = [token for _, token in line if token.text not in _AROUND]
         if len(core) == 1 and core[0].is_letter:
             found.add(core[0].text.upper())
     return found
@@ -282,7 +315,10 @@ def _opens(tokens: Sequence[Token], i: int) -> bool:
         return False
     after = tokens[i + 1]
     if after.text in ".:":
-        return i + 2 >= len(tokens) or tokens[i + 2].gap
+        initials = tokens[i + 2 : i + 4]  # "J. B. Smith"
+        if after.text == "." and len(initials) == 2 and initials[0].is_letter and initials[1].text == ".":
+            return False
+        return not initials or initials[0].gap
     return after.text in "-–—" and after.gap and tokens[i].text.isupper()
 
 

@@ -25,6 +25,8 @@ def _character_table() -> dict[int, str | None]:
     table: dict[int, str | None] = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full width
     for code in range(0x1D400, 0x1D800):  # mathematical letters and digits
         table[code] = unicodedata.normalize("NFKC", chr(code))
+    for first, last in ((0x2190, 0x21FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F1E6, 0x1F1FF), (0x1F300, 0x1FAFF)):
+        table.update(dict.fromkeys(range(first, last + 1), " "))  # arrows and pictures
     for first, letter, count in (
         (0x24B6, "A", 26), (0x24D0, "a", 26), (0x249C, "a", 26),
         (0x1F110, "A", 26), (0x1F130, "A", 26), (0x1F150, "A", 26), (0x1F170, "A", 26),
@@ -68,10 +70,10 @@ _FOLDED_MARKS = re.compile(
 def normalise(text: str) -> str:
     """One written form per character; what is said stays the same.
 
-    NFC; full-width, circled and mathematical letters and digits become plain ones (circled ones in brackets);
-    decimal digits of every script become 0-9; typographic quotes, apostrophes, hyphens, slashes, list commas and
-    full stops become ASCII; invisible characters, byte-order marks and tatweel go. Superscripts and fractions
-    stay as they are: "1²" is not 12.
+    NFC; full-width, circled and mathematical letters and digits become plain ones (circled ones in brackets); decimal
+    digits of every script become 0-9; typographic quotes, apostrophes, hyphens, slashes, list commas and full stops
+    become ASCII; pictures become spaces; invisible characters, byte-order marks and tatweel go. Superscripts and
+    fractions stay as they are: "1²" is not 12.
     """
     if text.isascii():
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -94,9 +96,11 @@ def fold(text: str) -> str:
 
 _TEX_STYLE = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|bf|rm|emph)\s*\{([^{}]*)\}")
 _TEX_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
-_ANSWER_TAG = re.compile(r"<(answer|final_answer|response|output)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_TEX_MATH = re.compile(r"\$\$\s*([^$]+?)\s*\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_STRUCK = re.compile(r"~~[^~\n]*~~|<(s|del|strike)>.*?</\1>", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"<(answer|final_answer|response|output)>(.{0,500}?)</\1>", re.IGNORECASE | re.DOTALL)
+_TEX_MATH = re.compile(
+    r"\$\$\s*([^$]{1,300}?)\s*\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)|\\\(([^\\]{1,200})\\\)|\\\[([^\\]{1,200})\\\]"
+)
+_STRUCK = re.compile(r"~~[^~\n]{1,300}~~|<(s|del|strike)>[^<]{0,300}</\1>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _CONTROL = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[/?INST\]")
 _BREAK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|h[1-6])\b[^<>]*>", re.IGNORECASE)

@@ -12,10 +12,12 @@ from isogloss.records import Status
 from isogloss.text.body import REFUSED, REMEMBERED, SHORT, not_strict, part, ready, unparsed
 from isogloss.text.reading import Reading
 from isogloss.text.refusals import why_not
-from isogloss.text.tokens import CLOSERS, OPENERS, Token, find_cues, leads_on, tokenise, vocabulary
+from isogloss.text.tokens import CLOSERS, OPENERS, REACH, Token, find_cues, leads_on, tokenise, vocabulary
 
 _STRICT = re.compile(r"[0-9]+(?:[ \t]*/[ \t]*[0-9]+)*")
 _SEPARATORS = frozenset("/,;|&+")
+_LONGEST = 800
+"""Tokens that a list may take up, glosses included."""
 _ASIDE = "extra text set aside"
 _REPEAT = "a number is repeated"
 
@@ -67,12 +69,14 @@ def read_numbers(text: str, n_options: int, *, strict: bool = False) -> Reading:
 
 
 def _read(text: str, n_options: int, strict: bool) -> Reading:
+    if _STRICT.fullmatch(text):
+        return _checked(text.split("/"), n_options, strict=strict)
     answer, outcome = part(text)
     if outcome is not None:
         return outcome
     answer = answer.strip()
     if _STRICT.fullmatch(answer):
-        return _checked([piece.strip() for piece in answer.split("/")], n_options, strict=strict)
+        return _checked(answer.split("/"), n_options, strict=strict)
     return not_strict(answer) if strict else _read_lenient(answer, n_options)
 
 
@@ -82,7 +86,8 @@ _remembered = lru_cache(maxsize=REMEMBERED)(_read)
 def _checked(written: Sequence[str], n_options: int, *, strict: bool = False, note: str = "") -> Reading:
     """The reading of the numbers that a rule found, as written."""
     numbers = []
-    for digits in written:
+    for piece in written:
+        digits = piece.strip()
         # Python refuses to read thousands of digits; no list of options is that long.
         number = int(digits) if len(digits) <= 9 else n_options + 1
         if number > n_options:
@@ -95,7 +100,7 @@ def _checked(written: Sequence[str], n_options: int, *, strict: bool = False, no
         if strict:
             return unparsed(_REPEAT)
         note = f"{_REPEAT}; {note}" if note else _REPEAT
-    if strict and any(digits[0] == "0" for digits in written):
+    if strict and any(piece.lstrip()[0] == "0" for piece in written):
         return unparsed("a number begins with 0")
     return Reading(Status.OK, distinct, note)
 
@@ -130,7 +135,9 @@ def _read_lenient(answer: str, n_options: int) -> Reading:
     opening = _list_at(tokens, 0)
     if opening is not None:
         cued.append(opening)
-    lines = [found for line in _lines(tokens) if (found := _read_line(line)) is not None and found.numbers and found.bare]
+    lines = [
+        found for line in _lines(tokens) if (found := _read_line(line)) is not None and found.numbers and found.bare
+    ]
     for rank in (final, cued, named, [] if body.disclaimed else lines):
         if rank:
             return _agreed(rank, n_options)
@@ -171,7 +178,7 @@ def _cued(tokens: Sequence[Token]) -> tuple[list[_List], list[_List], list[_List
 
 def _introduces(tokens: Sequence[Token], i: int) -> bool:
     """Whether the text of the line before the colon at `i` neither denies anything nor holds a number."""
-    for token in reversed(tokens[:i]):
+    for token in reversed(tokens[max(0, i - 5 * REACH) : i]):
         if token.text == "\n":
             break
         if token.is_number or token.word in vocabulary().negation or token.word in vocabulary().wrong:
@@ -179,42 +186,53 @@ def _introduces(tokens: Sequence[Token], i: int) -> bool:
     return True
 
 
-def _lines(tokens: Sequence[Token]) -> list[list[Token]]:
-    lines: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.text == "\n":
-            lines.append([])
-        else:
-            lines[-1].append(token)
-    return lines
+def _lines(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """Tokens of each line."""
+    lines = []
+    start = 0
+    written = [token.text for token in tokens]
+    for _ in range(written.count("\n")):
+        end = written.index("\n", start)
+        lines.append(tokens[start:end])
+        start = end + 1
+    return [*lines, tokens[start:]]
 
 
 def _list_at(tokens: Sequence[Token], i: int) -> _List | None:
     """The list that begins at `i`, over several lines where each holds one number; None where none begins."""
-    lines = _lines(tokens[i:])
-    while len(lines) > 1 and not lines[0]:
-        lines = lines[1:]
+    while i < len(tokens) and tokens[i].text == "\n":
+        i += 1
+    if not _is_number(tokens, _lead_in(tokens, i)):
+        return None
+    lines = _lines(tokens[i : i + _LONGEST])
     first = _read_line(lines[0])
-    if first is None or first.problem:
+    assert first is not None  # a number was seen
+    if first.problem:
         return first
     if len(first.numbers) > 1:
         others = [found for found in map(_read_line, lines[1:]) if found is not None and found.numbers and found.bare]
         same = all(set(found.numbers) == set(first.numbers) for found in others)
         return first if same else _SEVERAL
+    return _down_the_lines(first, [_read_line(line) if line else None for line in lines[1:]], lines[1:])
+
+
+def _down_the_lines(first: _List, found: Sequence[_List | None], lines: Sequence[Sequence[Token]]) -> _List:
+    """The list of which each line holds one number; `found` is what the lines after the first begin with."""
     entries = [first]
     parted = False  # by an empty line
-    for line in lines[1:]:
-        found = _read_line(line)
-        if found is None:
-            if line:
-                break
-            parted = True
-        elif found.problem or len(found.numbers) > 1:
+    read = 0
+    for entry, line in zip(found, lines, strict=True):
+        if entry is None and line:
+            break
+        if entry is not None and (entry.problem or len(entry.numbers) > 1):
             if parted:
                 break
-            return found if found.problem else _SEVERAL
-        else:
-            entries.append(found)
+            return entry if entry.problem else _SEVERAL
+        parted = parted or entry is None
+        entries += [entry] if entry is not None else []
+        read += 1
+    if not first.bare and any(entry is not None and entry.numbers for entry in found[read:]):
+        return _SEVERAL
     numbers = tuple(number for entry in entries for number in entry.numbers)
     if all(entry.numbered for entry in entries) and _counts_up(numbers):
         return _OWN_NUMBERING
@@ -230,7 +248,8 @@ def _lead_in(line: Sequence[Token], i: int, *, linked: bool = False) -> int:
     """Index after the brackets and nouns that may stand before a number."""
     known = vocabulary()
     words = known.between if linked else known.names | known.both
-    while i < len(line) and (line[i].text in OPENERS or line[i].text == "#" or line[i].word in words):
+    end = min(len(line), i + REACH)
+    while i < end and (line[i].text in OPENERS or line[i].text == "#" or line[i].word in words):
         i += 1
     return i
 
@@ -241,9 +260,8 @@ def _is_number(line: Sequence[Token], i: int) -> bool:
 
 def _next_number(line: Sequence[Token], i: int) -> int | None:
     """Index of the number that separators at `i` lead to; None where there are none or they lead elsewhere."""
-    known = vocabulary()
     j = i
-    while j < len(line) and (line[j].text in _SEPARATORS or line[j].word in known.conjunction):
+    while j < min(i + 4, len(line)) and _parts(line, j):
         j += 1
     j = _lead_in(line, j, linked=j > i)
     return j if _is_number(line, j) else None
@@ -265,7 +283,8 @@ def _read_line(line: Sequence[Token]) -> _List | None:
         problem = _misread(line, i)
         if problem is not None:
             return problem
-        end = _gloss_end(line, i, delimited=i > after and line[i - 1].text in ")]")
+        delimited = i > after and line[i - 1].text in ")]"
+        end = _gloss_end(line, i, delimited=delimited, listed=glossed == len(numbers) - 1)
         if end is None:
             return _UNCLEAR
         glossed += end > i
@@ -302,25 +321,26 @@ def _misread(line: Sequence[Token], i: int) -> _List | None:
     return None
 
 
-def _gloss_end(line: Sequence[Token], i: int, *, delimited: bool) -> int | None:
+def _gloss_end(line: Sequence[Token], i: int, *, delimited: bool, listed: bool) -> int | None:
     """Index after the gloss of a number that ends before `i`: `i` itself without one; None for an unclear one.
 
-    A gloss is in brackets or quotes, or follows a mark ("1: auto", "1. auto", "1) auto", "1 - auto").
+    A gloss is in brackets or quotes, or follows a mark ("1: auto", "1. auto", "1) auto", "1 - auto"). A full stop leads
+    to one only if all earlier numbers have theirs (`listed`); else it ends the sentence.
     """
     if i < len(line) and line[i].text in "([\"'":
-        return _bracket_end(line, i)
+        return i if delimited and _is_number(line, i + 1) else _bracket_end(line, i)
     if not delimited:
         if i + 1 >= len(line) or line[i].text not in ".:=-–—" or not line[i + 1].word:
             return i
-        if line[i].text == "." and line[i + 1].text[0].isupper() and len(line) > i + 6:
-            return i  # a sentence rather than a term
+        if line[i].text == "." and not listed:
+            return i
         i += 1
     elif i >= len(line) or not line[i].word or line[i].is_number or line[i].word in vocabulary().conjunction:
         return i
     while i < len(line):
         if line[i].is_number:
             return None
-        if line[i].text in ".!?" or _next_number(line, i) is not None and not line[i].word.isdecimal() and _parts(line, i):
+        if line[i].text in ".!?" or (_parts(line, i) and _next_number(line, i) is not None):
             return i
         i += 1
     return i
@@ -348,11 +368,11 @@ def _tail(line: Sequence[Token], i: int) -> _List | None:
     first = line[i]
     if i + 1 == len(line) and first.text in ".,;!":
         return None
-    if first.text in "/|&+" or (first.word in known.conjunction and i + 1 == len(line)):
+    if first.text in "/|&+…" or (first.word in known.conjunction and i + 1 == len(line)):
         return _BROKEN_OFF
     if first.word and first.word not in known.because:
         return _WORDS
-    if first.word == "" and first.text not in ".,;:!-–—…":
+    if first.word == "" and first.text not in ".,;:!-–—":
         return _UNCLEAR
     for token in line[i:]:
         if token.text in ".!?":

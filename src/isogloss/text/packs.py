@@ -76,6 +76,7 @@ class Cues:
     disjunction: frozenset[str] = frozenset()
     contrast: frozenset[str] = frozenset()
     both: frozenset[str] = frozenset()
+    """Words that may stand before a list of numbers: "both", "only"."""
     because: frozenset[str] = frozenset()
     to: frozenset[str] = frozenset()
     """Words that make a range of two numbers: "to", "a", "hasta"."""
@@ -98,6 +99,8 @@ class LanguagePack:
     yes: frozenset[str]
     """The strict words, folded."""
     no: frozenset[str]
+    quick: Mapping[str, bool]
+    """The strict words as they are mostly written → yes or no."""
     plain: Mapping[str, bool]
     """Every folded word or phrase that is a whole lenient answer → yes or no."""
     if_words: frozenset[str]
@@ -117,6 +120,7 @@ class LanguagePack:
     because: re.Pattern[str]
     """A yes or no word followed by a reason, in folded text; group 1 is the word."""
     contrast: re.Pattern[str]
+    """A folded word like "but"."""
     decline: tuple[str, ...]
     disclaimer: tuple[str, ...]
     none: tuple[str, ...]
@@ -144,6 +148,7 @@ def _both(plain: Mapping[str, bool], cues: Cues) -> re.Pattern[str]:
     no = _either(word for word, value in plain.items() if not value)
     links = rf"(?:\s*,?\s*(?:{_either(cues.conjunction | cues.disjunction | cues.contrast)})\s*,?\s*|\s*/\s*)"
     edge = (rf"(?<!{WORD_CHARACTER})", rf"(?!{WORD_CHARACTER})")
+    links += rf"(?:{WORD_CHARACTER}+\s+)?"  # "sí y también no"
     return re.compile(rf"{edge[0]}(?:(?:{yes}){links}(?:{no})|(?:{no}){links}(?:{yes})){edge[1]}")
 
 
@@ -155,7 +160,8 @@ def _cues(table: Mapping[str, object]) -> Cues:
         if name in known:
             given[name] = frozenset(map(fold, _words(table, key)))
         elif key not in ("none", "all"):
-            raise unknown_name("key of [cues]", key, (known - set(_CUE_KEYS.values())) | set(_CUE_KEYS) | {"none", "all"})
+            usable = (known - set(_CUE_KEYS.values())) | set(_CUE_KEYS) | {"none", "all"}
+            raise unknown_name("key of [cues]", key, usable)
     return Cues(**given)
 
 
@@ -183,7 +189,6 @@ def _make_pack(tag: str, content: Mapping[str, object]) -> LanguagePack:
     def heads(key: str) -> Phrases:
         return Phrases(map(re.escape, map(str.casefold, _words(yes_no, key))), spaced=spaced)
 
-    contrast = rf"(?<!{WORD_CHARACTER})(?:{_either(cues.contrast)})(?!{WORD_CHARACTER})" if spaced else _either(cues.contrast)
     return LanguagePack(
         tag=tag,
         name=str(content["name"]),
@@ -191,6 +196,13 @@ def _make_pack(tag: str, content: Mapping[str, object]) -> LanguagePack:
         spaced=spaced,
         yes=frozenset(map(fold, _words(yes_no, "yes"))),
         no=frozenset(map(fold, _words(yes_no, "no"))),
+        quick={
+            written + stop: key == "yes"
+            for key in ("no", "yes")
+            for word in _words(yes_no, key)
+            for written in (word, word.casefold(), word.capitalize(), word.upper(), fold(word), fold(word).capitalize())
+            for stop in ("", ".")
+        },
         plain=plain,
         if_words=frozenset(_words(yes_no, "if_words")),
         affirm=heads("affirm"),
@@ -203,7 +215,7 @@ def _make_pack(tag: str, content: Mapping[str, object]) -> LanguagePack:
         partly=phrases("partly"),
         both=_both(plain, cues),
         because=re.compile(rf"({_either(plain)})\s+(?:{_either(cues.because)})(?!{WORD_CHARACTER})"),
-        contrast=re.compile(contrast),
+        contrast=re.compile(_either(cues.contrast)),
         decline=_words(refusal, "decline"),
         disclaimer=_words(refusal, "disclaimer"),
         none=_words(cue_table, "none"),

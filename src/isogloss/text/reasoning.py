@@ -42,10 +42,11 @@ class Split(NamedTuple):
 def _marks(tags: tuple[Tag, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
     """A pattern for every opening and closing mark, and closing literal → opening literal for the pairs."""
     names = "|".join(re.escape(tag) for tag in tags if isinstance(tag, str))
-    pairs = {close.casefold(): opening.casefold() for opening, close in (tag for tag in tags if not isinstance(tag, str))}
+    pairs = {tag[1].casefold(): tag[0].casefold() for tag in tags if not isinstance(tag, str)}
     parts = []
     if names:
-        parts += [rf"{left}/?(?:{names})(?:\s[^<>]*)?{right}" for left, right in (("<", ">"), (r"<\|", r"\|>"), ("◁", "▷"))]
+        for left, right in (("<", ">"), (r"<\|", r"\|>"), ("◁", "▷")):
+            parts.append(rf"{left}/?(?:{names})(?:\s[^<>]{{0,100}})?{right}")
         parts.append(rf"(?-i:\[/?(?:{names.upper()})\])")
     parts += [re.escape(mark) for pair in pairs.items() for mark in pair]
     return re.compile("|".join(parts) or r"(?!)", re.IGNORECASE), pairs

@@ -14,6 +14,8 @@ _TOKEN = re.compile(rf"{WORD_CHARACTER}+(?:'{WORD_CHARACTER}+)*|\n|\S")
 OPENERS = frozenset("([{\"'<")
 CLOSERS = frozenset(")]}\"'>" + BOX_CLOSE)
 SENTENCE_ENDS = frozenset(".!?\n…" + BOX_CLOSE)
+_LONGEST_WORD = 64
+"""Characters of a word that are looked at."""
 REACH = 12
 """Tokens between a cue and the copula or colon that leads to its answer, at most."""
 
@@ -28,25 +30,26 @@ class Token(NamedTuple):
     gap: bool
     """White space, or the start, comes before."""
 
-    @property
-    def is_number(self) -> bool:
-        return self.text.isdecimal()
+    is_number: bool
+    is_letter: bool
+    """One Latin letter alone."""
 
-    @property
-    def is_letter(self) -> bool:
-        """One Latin letter alone."""
-        return len(self.text) == 1 and self.text.isascii() and self.text.isalpha()
+
+@lru_cache(maxsize=8192)
+def _describe(piece: str) -> tuple[str, bool, bool]:
+    """Word, is it a number, is it a letter."""
+    is_word = piece[0].isalnum() or len(piece) > 1
+    is_letter = len(piece) == 1 and piece.isascii() and piece.isalpha()
+    return fold(piece) if is_word else "", piece.isdecimal(), is_letter
 
 
 def tokenise(text: str) -> list[Token]:
     """Tokens of a normalised text; white space but line ends is dropped."""
-    text = part_scripts(text)
     tokens = []
     end = -1
-    for found in _TOKEN.finditer(text):
-        piece = found[0]
-        is_word = piece[0].isalnum() or len(piece) > 1
-        tokens.append(Token(piece, fold(piece) if is_word else "", found.start() != end))
+    for found in _TOKEN.finditer(part_scripts(text)):
+        word, is_number, is_letter = _describe(found[0][:_LONGEST_WORD])
+        tokens.append(Token(found[0], word, found.start() != end, is_number, is_letter))
         end = found.end()
     return tokens
 

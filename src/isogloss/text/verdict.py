@@ -9,17 +9,16 @@ from typing import NamedTuple, TypeAlias
 
 from isogloss.errors import SettingError
 from isogloss.records import Status
-from isogloss.text.body import EXTRA_TEXT, REFUSED, part, unparsed
+from isogloss.text.body import REFUSED, not_strict, part, unparsed
 from isogloss.text.normalise import BOX_CLOSE, BOX_OPEN, WORD_CHARACTER, fold, normalise, part_scripts, unwrap
 from isogloss.text.packs import all_packs
 from isogloss.text.reading import Reading
 from isogloss.text.refusals import declines, disclaims
+from isogloss.text.tokens import vocabulary
 
 Groups: TypeAlias = Sequence[str] | Mapping[str, Iterable[str]]
 ROLES = ("modern", "stereotyped")
 
-_SPLIT = re.compile(r"\s[-–—]+\s|[—(;.!]|,?\s(?:because|since|as|porque|ya que|pois|while|whereas|mientras)\s")
-_NEGATED = re.compile(r"(?:\bnot|\bnon|\bno|\bnao|\banti|\bun|\bneither|\bnor|\bni|\bother than|\bexcept)[\s-]+(?:the\s+|los\s+|las\s+|os\s+)?$")
 _SUFFIX = r"(?:s|es|ers?|'s|s')?"
 
 
@@ -63,7 +62,7 @@ def read_verdict(text: str, groups: Groups, *, strict: bool = False) -> Reading:
         return outcome
     exact = _read_strict(answer, known)
     if exact is not None or strict:
-        return exact if exact is not None else _not_strict(answer)
+        return exact if exact is not None else not_strict(answer)
     return _read_lenient(answer, known)
 
 
@@ -124,23 +123,41 @@ def _words() -> Mapping[str, frozenset[str]]:
 
 
 def _either(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=lambda word: (-len(word), word)))
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
 
 
 @lru_cache(maxsize=1)
 def _field() -> re.Pattern[str]:
     """A role's name with what leads to its value; groups 1 and 2 tell the role."""
     words = _words()
-    around = rf"(?:(?:{_either(words['around'])})\s+)*"
-    behind = rf"(?:\s+(?:{_either(words['around'])}))*"
+    around = _either(words["around"])
     role = f"(?:({_either(words['modern'])})|({_either(words['stereotyped'])}))"
-    mark = r"\s*[\"'\])]*\s*(?:[:=|]+|\s[-–—]+\s)|\s*$"
-    return re.compile(rf"(?:^|[,;|.{{{BOX_OPEN}]|\band\b|\by\b|\be\b)\s*[\"'(\[]*\s*{around}{role}{behind}(?:{mark})", re.MULTILINE)
+    begin = rf"(?:^|[,;|.{{{BOX_OPEN}]|(?<!\w)(?:{_either(vocabulary().conjunction)})\s)"
+    lead = rf"{begin}\s*[\"'(\[]*\s*(?:(?:{around})\s+)*"
+    mark = r"(?:\s*[\"'\])]*\s*(?:[:=|]+|\s[-–—]+\s)|\s*$)"
+    return re.compile(rf"{lead}{role}(?:\s+(?:{around}))*{mark}", re.MULTILINE)
 
 
-_FINAL = re.compile(
-    r"\b(?:final|veredicto|conclu\w+|definitiv\w+)\s*(?:verdict|answer|decision|judge?ment|labels?|answers?|final|respuesta|resposta|:)"
-)
+@lru_cache(maxsize=1)
+def _final() -> re.Pattern[str]:
+    """A heading that makes what follows the last word: "final verdict", "respuesta final", "final:"."""
+    final = _either(frozenset().union(*(pack.cues.final for pack in all_packs())))
+    answer = _either(frozenset().union(*(pack.cues.answer for pack in all_packs())))
+    return re.compile(rf"(?<!\w)(?:(?:{final})\s*(?:{answer}|:)|(?:{answer})\s+(?:{final}))(?!\w)")
+
+
+@lru_cache(maxsize=1)
+def _head_end() -> re.Pattern[str]:
+    """Where the head of a field ends and its reasons begin."""
+    words = _either(vocabulary().because | vocabulary().contrast)
+    return re.compile(rf"\s[-–—]+\s|[—(;.!]|,?\s(?:{words})\s")
+
+
+@lru_cache(maxsize=1)
+def _denial() -> re.Pattern[str]:
+    """Words that deny the name right after them: "not the", "non-"."""
+    return re.compile(rf"(?<!\w)(?:{_either(vocabulary().negation)})[\s-]+(?:\w{{1,3}}\s+)?$")
 
 
 def _read_strict(answer: str, known: _Groups) -> Reading | None:
@@ -153,24 +170,21 @@ def _read_strict(answer: str, known: _Groups) -> Reading | None:
         if not mark or role not in ROLES or role in found or name not in known.exact.keys() | _words()["unclear"]:
             return None
         found[role] = known.exact.get(name)
-    return _decided(found, "") if len(found) == len(ROLES) else None
-
-
-def _not_strict(answer: str) -> Reading:
-    text = unwrap(normalise(answer))
-    return REFUSED if declines(text) or disclaims(text) else EXTRA_TEXT
+    notes = [f"{role} unclear" for role in ROLES if found.get(role) is None]
+    return _decided(found, "; ".join(notes)) if len(found) == len(ROLES) else None
 
 
 def _decided(found: Mapping[str, str | None], note: str) -> Reading:
+    """The reading of both roles; a verdict without any group is none."""
     if all(found.get(role) is None for role in ROLES):
-        return unparsed(note or "both roles unclear")
+        return unparsed(note)
     return Reading(Status.OK, {role: found.get(role) for role in ROLES}, note)
 
 
 def _read_lenient(answer: str, known: _Groups) -> Reading:
     text = part_scripts(unwrap(normalise(answer))).replace(BOX_CLOSE, "\n").strip()
     folded = fold(text)
-    finals = list(_FINAL.finditer(folded))
+    finals = list(_final().finditer(folded))
     scopes = [folded[finals[-1].end() :], folded] if finals else [folded]
     for scope in scopes:
         fields = _fields(scope)
@@ -185,7 +199,8 @@ def _read_lenient(answer: str, known: _Groups) -> Reading:
         distinct = set(values)
         found[role] = values[0] if len(distinct) == 1 else None
         if found[role] is None:
-            notes.append(f"{role} {'not given' if not values else 'unclear' if len(distinct) == 1 else 'contradicts itself'}")
+            reason = "contradicts itself" if len(distinct) > 1 else "unclear" if values else "not given"
+            notes.append(f"{role} {reason}")
     return _decided(found, "; ".join(notes))
 
 
@@ -207,11 +222,11 @@ def _group(value: str, known: _Groups) -> str | None:
         return known.exact[value]
     if value in _words()["unclear"]:
         return None
-    head = next((piece for piece in _SPLIT.split(value) if piece.strip()), "")
+    head = next((piece for piece in _head_end().split(value) if piece.strip()), "")
     names = sorted(known.exact, key=lambda name: (-len(name), name))
     groups = {
         known.exact[names[int(str(found.lastgroup)[1:])]]
         for found in known.pattern.finditer(head)
-        if not _NEGATED.search(head[: found.start()])
+        if not _denial().search(head[: found.start()])
     }
     return groups.pop() if len(groups) == 1 else None

@@ -16,7 +16,7 @@ from isogloss.text.tokens import find_cues, leads_on, tokenise
 
 _QUOTES = "\"'“”„‟«»‹›‘’‚‛「」『』"
 _STOPS = ".。।۔"
-_SENTENCE = re.compile(r"([^.!?\n…]*)([.!?\n…]+|$)")
+_SENTENCE = re.compile(r"(¿?[^.!?\n…¿]*)([.!?\n…]+|(?=¿)|$)")
 _CLAUSE = re.compile(rf"[,;:()\[\]—–|{BOX_OPEN}{BOX_CLOSE}]|\s-\s")
 _EDGE = " \t\"'¡¿*-#>"
 
@@ -46,13 +46,13 @@ def read_yes_no(text: str, language: str, *, strict: bool = False) -> Reading:
     2. A reply that declines is `refused`; one that only says what an AI lacks is so unless a cue gives an answer.
     3. An answer after a cue ("Respuesta: no", "the answer is yes, because…") decides. Cues that call themselves final
        go before others; all must agree, also with a reply that opens with the bare word.
-    4. Otherwise the signals are: clauses of the first sentence that are nothing but the word ("En Chile, sí"), that
-       open with a word that affirms or denies whatever follows ("Sí se usa", "Yes it is"), or that are a statement
-       known to the pack ("no se usa"); and such bare words in later sentences. All must agree, else "both".
-       Questions are passed over. "Si" without accent before other words counts only where no comma follows: it
-       may be "if".
-    5. In the sentence that is read, not knowing ("no sé") and hedging ("depende") leave nothing to read, and
-       so does yes and no in one breath ("sí y no") anywhere.
+    4. Otherwise the signals are: a phrase that opens the reply ("Claro, …"); clauses of the first sentence that are
+       nothing but the word ("En Chile, sí"), that open with a word that affirms or denies whatever follows ("Sí se
+       usa", "Yes it is"), or that are a statement known to the pack ("no se usa"); and the bare word as a clause of
+       later sentences. All must agree, else "both". Questions are passed over. "Si" without accent before other
+       words counts only where no comma follows: it may be "if".
+    5. In the sentence that is read, not knowing ("no sé") and hedging ("depende") leave nothing to read; so do a
+       hedge that opens another sentence, and yes and no in one breath ("sí y no") anywhere.
 
     A "no" inside a word is none, and a reply in another language is `unparsed` with a note.
 
@@ -66,6 +66,9 @@ def read_yes_no(text: str, language: str, *, strict: bool = False) -> Reading:
 
 
 def _read(text: str, pack: LanguagePack, strict: bool) -> Reading:
+    value = pack.quick.get(text)
+    if value is not None:
+        return _YES if value else _NO
     answer, outcome = part(text)
     if outcome is not None:
         return outcome
@@ -162,14 +165,16 @@ def _from_sentences(sentences: list[_Sentence], pack: LanguagePack) -> Reading:
     signals = set()
     for clause in first.clauses:
         alone = len(sentences) == len(first.clauses) == 1 or clause == first.clauses[-1]
-        value = _signal(_unfilled(clause, pack), pack, last=alone)
+        value = _signal(_unfilled(clause, pack), pack, last=alone, opens=clause is first.clauses[0])
         if value is not None:
             signals.add(value)
         elif signals and pack.partly.match(clause) and _after_contrast(first.text, clause, pack):
             return unparsed("hedge")
     for sentence in later:
+        if sentence.clauses and pack.hedge.match(sentence.clauses[0]):
+            return unparsed("hedge")
         for clause in sentence.clauses:
-            value = pack.plain.get(fold(_unfilled(clause, pack)))
+            value = _word(fold(_unfilled(clause, pack)), pack)
             if value is not None and not _doubt(sentence.text, pack):
                 signals.add(value)
     return _decided(signals) if signals else unparsed(_why(sentences, pack))
@@ -201,10 +206,19 @@ def _unfilled(clause: str, pack: LanguagePack) -> str:
     return clause
 
 
-def _signal(clause: str, pack: LanguagePack, *, last: bool) -> bool | None:
-    """What a clause says by itself; `last` when no further clause follows in its sentence."""
+def _word(folded: str, pack: LanguagePack) -> bool | None:
+    """Yes or no for the language's one word, None for any other."""
+    return True if folded in pack.yes else False if folded in pack.no else None
+
+
+def _signal(clause: str, pack: LanguagePack, *, last: bool, opens: bool) -> bool | None:
+    """What a clause says by itself.
+
+    `last` when no further clause follows in its sentence. Words like "claro" or "of course" say yes only where they
+    open the reply (`opens`): "no se usa, claro".
+    """
     folded = fold(clause)
-    value = pack.plain.get(folded)
+    value = pack.plain.get(folded) if opens else _word(folded, pack)
     if value is not None:
         return value
     reason = pack.because.match(folded)
@@ -246,4 +260,4 @@ def _word_at(pieces: list[str], pack: LanguagePack) -> bool | None:
     clause = _CLAUSE.split(rest)[0].strip(_EDGE)
     if not clause or _doubt(rest, pack):
         return None
-    return _signal(clause, pack, last=clause == rest.strip(_EDGE))
+    return _signal(clause, pack, last=clause == rest.strip(_EDGE), opens=True)

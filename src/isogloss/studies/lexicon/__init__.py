@@ -57,6 +57,7 @@ STUDY = Study(
     coders=_coders,
     estimate=_estimate,
     sections=_sections,
+    headline=("f1", "delta_f1", "youden_j", "adjusted_jaccard", "delta_adjusted_jaccard"),
     samples={"sample": HERE / "data" / "sample.csv"},
     default_max_tokens=64,
     reference=reference,

@@ -7,8 +7,8 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from isogloss.records import Condition, Dataset, Item, Option
-from isogloss.studies.lexicon.prompts import ask, conditions
+from isogloss.records import Dataset, Item, Option
+from isogloss.studies.lexicon.prompts import conditions
 from isogloss.studies.lexicon.settings import LexiconSettings
 from isogloss.study import Finding
 
@@ -20,13 +20,12 @@ _GLOSS_NOTE = re.compile(r"\(US\b", re.IGNORECASE)
 
 
 def findings(dataset: Dataset, settings: LexiconSettings) -> list[Finding]:
-    """Counts, what is odd, and what would be asked.
+    """Counts, and what is odd.
 
     Nothing found here hinders a run; what does is an error when the table is loaded.
     """
     return [
         Finding("table", _counts(dataset)),
-        *(Finding("reading", note) for note in dataset.notes),
         *_of_items(dataset),
         *_of_variants(dataset),
         *_of_countries(dataset),
@@ -102,13 +101,11 @@ def _of_countries(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _of_questions(dataset: Dataset, settings: LexiconSettings) -> Iterator[Finding]:
-    """Questions per format and country, and the first prompt of each format."""
+    """Questions per format and country."""
     n_questions: dict[str, Counter[str]] = {}
-    first: dict[str, tuple[Item, Condition]] = {}
-    for item, condition in conditions(dataset, settings, 0):
+    for _, condition in conditions(dataset, settings, 0):
         name = str(condition.format) + (" logprob" if condition.reading == "logprob" else "")
         n_questions.setdefault(name, Counter())[str(condition.country)] += 1
-        first.setdefault(name, (item, condition))
     codes = [str(place["code"]) for place in dataset.tables["places"]]
     for name, counts in n_questions.items():
         each = ", ".join(f"{code} {counts[code]}" for code in codes if counts[code])
@@ -116,10 +113,6 @@ def _of_questions(dataset: Dataset, settings: LexiconSettings) -> Iterator[Findi
     for name in settings.format:
         if not any(kind.partition(" ")[0] == name for kind in n_questions):
             yield Finding(name, "no question: no item has two variants and a + in a country that is asked about")
-    for name, (item, condition) in first.items():
-        if not name.endswith("logprob") or settings.reading == "logprob":
-            prompt = ask(item, condition, dataset, settings)
-            yield Finding(f"{name} example", prompt.messages[0].content)
 
 
 def _options(dataset: Dataset) -> Iterator[tuple[Item, Option]]:

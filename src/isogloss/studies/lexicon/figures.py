@@ -98,8 +98,20 @@ def sections(
     parts += scatter_charts(view, dataset)
     parts += [correlation_table(view), cross_chart(view, cross), closest_table(view, cross)]
     parts += [unique_chart(view, format) for format in formats]
-    parts += [item_pages(answers, dataset, view), Prose("methods", "", (METHODS,)), Prose("limits", "", LIMITS)]
+    parts += [
+        item_pages(answers, dataset, view),
+        Prose("methods", "", (METHODS, intervals_words(settings))),
+        Prose("limits", "", LIMITS),
+    ]
     return [part for part in parts if part is not None]
+
+
+def intervals_words(settings: LexiconSettings) -> str:
+    """How the intervals were made, for the methods paragraph."""
+    return (
+        f"Intervals are {100 * settings.confidence:g} % percentile intervals of a bootstrap over items with "
+        f"{settings.resamples:,} draws; correlations are Spearman’s."
+    )
 
 
 def seed_of(estimates: Iterable[Estimate]) -> int:
@@ -108,6 +120,10 @@ def seed_of(estimates: Iterable[Estimate]) -> int:
         if match := re.search(r"seed (-?\d+)", estimate.method):
             return int(match.group(1))
     return 0
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def rows_of(estimates: Iterable[Estimate]) -> tuple[dict[str, Cell], ...]:
@@ -151,11 +167,12 @@ def country_chart(view: View, format: str) -> Chart | None:
         panels.append(Panel(voice.title, spec, alt))
     return Chart(
         f"countries-{format.replace('_', '-')}",
-        f"{title} by country: {FORMAT_TITLES[format]}",
+        f"{_capital(title)} by country: {FORMAT_TITLES[format]}",
         tuple(panels),
         data=rows_of(shown),
         caption=COUNTRY_CAPTIONS[format],
-        note="A dash: nothing was scored. Colour and shape of a point stand for the area.",
+        note="A dash: nothing was scored. A hollow point has no interval: too few answers. Colour and shape stand for "
+        "the area.",
         below=_left_out(view.voices(format), MOST_PANELS),
     )
 
@@ -215,8 +232,8 @@ def map_chart(view: View, format: str) -> Chart | None:
         data=rows_of(number for found in numbers.values() for number in found.values() if number),
         caption="Places too small for a shape are dots; places far from the others stand in frames of their own, at "
         "another scale.",
-        note="Darker grey: nothing was scored. Pale land isn’t part of the survey. Point at a place for its number, "
-        "interval and n.",
+        note="Grey: nothing was scored. Faint land isn’t part of the survey. Colour doesn’t show how sure a number "
+        "is. Point at a place for its number, interval and n.",
         below=below,
     )
 
@@ -275,7 +292,7 @@ def _scatter(
             if number is None or number.value is None or x is None:
                 continue
             words = f"{described(view.name(code), title, number)}; {x_title} {x:,.3g}"
-            dots.append(Dot(code, view.area(code), number.value, x=x, words=words))
+            dots.append(Dot(code, view.area(code), number.value, number.low, x=x, words=words))
             data.append({**rows_of([number])[0], x_title: x})
         if len(dots) < 2:
             continue
@@ -286,12 +303,13 @@ def _scatter(
         return None
     return Chart(
         f"against-{re.sub(r'[^a-z0-9]+', '-', id.lower()).strip('-')}",
-        f"{title} against {x_title}",
+        f"{_capital(title)} against {x_title}",
         tuple(panels),
         data=tuple(data),
         caption="One point per country, labelled with its code. The rank correlations with their p-values stand under "
         "“What goes with what”.",
-        note="Each point has an interval of its own; it stands in the tables and in the data of this figure.",
+        note="Each point has an interval of its own, which stands in the tables and in the data of this figure. "
+        "A hollow point has none: too few answers.",
     )
 
 

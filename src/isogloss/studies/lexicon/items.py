@@ -189,7 +189,7 @@ class _Reader:
         try:
             code = self._codes[text] = resolve(text, self.places)
         except UnknownNameError as error:
-            what = " (a column that is no country: rename or leave it out)" if where == "row 1" else ""
+            what = "; a column that is no country is called 'notes' or left out" if where == "row 1" else ""
             raise UnknownNameError(f"{self.sheet.name} {where}: {error}{what}") from error
         return code
 

@@ -27,8 +27,9 @@ def wording_of(dataset: Dataset, settings: LexiconSettings) -> Wording:
 def conditions(dataset: Dataset, settings: LexiconSettings, seed: int) -> Iterator[tuple[Item, Condition]]:
     """Every question, in the order of asking: format after format, in each the seeded order of its questions.
 
-    A sample is the first N of that order, so a larger sample holds the smaller one. With both readings the same
-    questions are put twice, for a reply and for the probabilities of replies.
+    A sample is the first N of that order, so a larger sample holds the smaller one. With both readings
+    each question is put twice in a row, for a reply and for the probabilities of replies: a server that keeps what
+    it has read of a prompt then reads it once.
 
     Parameters
     ----------
@@ -56,9 +57,9 @@ def conditions(dataset: Dataset, settings: LexiconSettings, seed: int) -> Iterat
     for name in settings.format:
         cells = _cells(dataset, codes, name)
         order = seeded_positions(_keys(dataset, codes, cells, name), seed=seed, purpose=f"questions of {name}")
-        for reading in readings:
-            for position in order[: settings.sample]:
-                at_item, at_option, at_country = cells[position].tolist()
+        for position in order[: settings.sample]:
+            at_item, at_option, at_country = cells[position].tolist()
+            for reading in readings:
                 yield put[name](dataset.items[at_item], at_option, codes[at_country], wording, reading, seed)
 
 

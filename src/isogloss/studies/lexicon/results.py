@@ -132,11 +132,13 @@ KINDS = {"spearman": "countries", "spearman_areas": "areas", "spearman_questions
 
 
 def correlation_table(view: View) -> Table | None:
-    """Rank correlations with p-values; None where there are none."""
+    """Rank correlations with p-values, of those the survey is about; None where there are none."""
     rows: list[tuple[Cell, ...]] = []
+    studied = {voice for format in view.formats() for voice in view.studied(format)}
     for estimate in view.correlations():
         match = re.fullmatch(r"(\w+)\((\w+),(\w+)\)", estimate.measure)
-        if match is None:
+        who = (estimate.group.get("model"), estimate.group.get("reading"))
+        if match is None or who not in studied or "first_order" in estimate.measure:
             continue
         kind, x, y = match.groups()
         over, p = _remark(estimate)
@@ -159,7 +161,8 @@ def correlation_table(view: View) -> Table | None:
     note = (
         "A correlation over 21 countries is uncertain, and many are shown: of twenty without any true relation, one "
         "has p < 0.05. Countries aren’t independent either, since neighbours share words. ρ of a measure with the "
-        "share of + shows how far it merely follows it."
+        "share of + shows how far it merely follows it. Other readings, scripted informants and the first-order "
+        "measure stand under “All numbers”."
     )
     return _folded(Table("correlations", "What goes with what", columns, tuple(rows), note=note))
 

@@ -65,17 +65,19 @@ def _verdict(number: Estimate, format: str) -> str:
 
 
 def _by_country(view: View, voice: Voice, format: str) -> list[str]:
-    found = view.scored(voice, format)
+    found = [one for one in view.scored(voice, format) if one[2].low is not None]
     if len(found) < 2:
         return []
     _, worst, low = min(found, key=lambda one: one[0])
     _, best, high = max(found, key=lambda one: one[0])
+    who = voice.title if len(view.studied(format)) > 1 else "It"
+    if high.value == low.value:
+        return [f"{who} reaches the same, {said(high)}, for all {len(found)} countries."]
     certainty = (
         "Their intervals don’t overlap."
         if _above(high, low)
         else "Their intervals overlap, so the order of countries is not settled."
     )
-    who = voice.title if len(view.studied(format)) > 1 else "It"
     best, worst = f"{view.name(best)}, {said(high)}", f"{view.name(worst)}, {said(low)}"
     return [f"{who} does best for {best}, and worst for {worst}. {certainty}"]
 
@@ -126,20 +128,21 @@ def overview(view: View) -> Table | None:
         measures += [
             ("Youden’s J", YES_NO, "youden_j", None),
             ("F1", YES_NO, "f1", None),
-            ("ΔF1 to always yes", YES_NO, "delta_f1", ALWAYS_YES),
+            ("ΔF1", YES_NO, "delta_f1", ALWAYS_YES),
         ]
     if MULTIPLE_CHOICE in formats:
         measures += [
-            ("adjusted Jaccard", MULTIPLE_CHOICE, "adjusted_jaccard", None),
-            ("Δ to first three", MULTIPLE_CHOICE, "delta_adjusted_jaccard", FIRST_THREE),
+            ("adj. Jaccard", MULTIPLE_CHOICE, "adjusted_jaccard", None),
+            ("Δ adj. Jaccard", MULTIPLE_CHOICE, "delta_adjusted_jaccard", FIRST_THREE),
         ]
     columns = [Column("informant"), Column("reading"), *(Column(title, "estimate") for title, *_ in measures)]
-    columns += [Column(f"{SHORT[format]} answers scored", "code") for format in formats]
+    columns += [Column(f"{SHORT[format]} scored", "code") for format in formats]
     rows = [_voice_row(view, voice, formats, measures) for voice in _all_voices(view, formats)]
     rows += _baseline_rows(view, formats, measures)
     note = (
-        "Over all countries together, pooled over answers. In brackets under a number: its interval. A dash: nothing "
-        "was scored, or the measure doesn’t apply. Rows that begin with “baseline” are computed from the labels, "
+        "Over all countries together, pooled over answers. Small figures under a number are its interval. ΔF1 is F1 "
+        "minus that of always answering yes, Δ adj. Jaccard is against the first three of a shuffled list. A dash: "
+        "nothing was scored, or the measure doesn’t apply. Rows that begin with “baseline” come from the labels, "
         "without asking anyone."
     )
     return Table("overview", "Overall", tuple(columns), tuple(rows), note=note)
@@ -181,7 +184,7 @@ def _baseline_rows(
         number = view.get(measure, format=format, baseline=baseline)
         if format not in formats or number is None:
             continue
-        cells: list[Cell] = [title, "from the labels"]
+        cells: list[Cell] = [title, "labels"]
         cells += [number if (form, name, base) == (format, measure, None) else None for _, form, name, base in measures]
         for form in formats:
             cells.append(_scored(number) if form == format else None)
