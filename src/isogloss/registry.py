@@ -18,8 +18,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
         advice = "there are " + ", ".join(names)
     else:
         advice = ""
-    if advice.endswith("?") and hint:
-        advice = f"{advice[:-1]} ({hint})?"
-    elif hint:
-        advice = f"{advice}; {hint}" if advice else hint
-    return UnknownNameError(f"no {kind} named {name!r}" + (f"; {advice}" if advice else ""))
+    parts = [part for part in (advice, hint) if part]
+    text = "; ".join(parts).replace("?;", "?")
+    return UnknownNameError(f"no {kind} named {name!r}" + (f"; {text}" if text else ""))

@@ -62,8 +62,8 @@ def test_a_small_spreadsheet_with_two_made_up_countries_goes_all_the_way(here):
     done = isogloss("run", "lexicon", *MADE_UP, "--model", "scripted/perfect", "--out", "r", "--json")
     summary = json.loads(done.stdout)
     assert summary["run"] == "r"
-    assert summary["prompts"] == summary["asked"] == 8 + 3
-    assert summary["statuses"] == {"ok": 11}
+    assert summary["prompts"] == summary["asked"] == 8 + 4
+    assert summary["statuses"] == {"ok": 12}
     assert set(summary) == {"run", "prompts", "asked", "cached", "statuses", "tokens", "cost"}
     assert {path.name for path in (here / "r").iterdir()} >= {
         "run.json", "ledger.sqlite", "answers.parquet", "estimates.csv", "report.html",
@@ -80,7 +80,7 @@ def test_the_same_command_again_asks_nothing(here):
     command = ("run", "lexicon", *MADE_UP, "-m", "scripted/random", "--out", "r", "--json")
     isogloss(*command)
     again = json.loads(isogloss(*command).stdout)
-    assert (again["asked"], again["cached"]) == (0, 11)
+    assert (again["asked"], again["cached"]) == (0, 12)
 
 
 def test_without_out_the_same_command_finds_its_folder_again(here):
@@ -90,13 +90,13 @@ def test_without_out_the_same_command_finds_its_folder_again(here):
     assert second["asked"] == 0
     assert first["run"].startswith("runs/lexicon-words-")
     [listed] = json.loads(isogloss("runs", "--json").stdout)
-    assert (listed["run"], listed["state"], listed["statuses"]) == (first["run"], "complete", {"ok": 11})
+    assert (listed["run"], listed["state"], listed["statuses"]) == (first["run"], "complete", {"ok": 12})
 
 
 def test_dry_run_counts_and_asks_nothing(here):
     done = isogloss("run", "lexicon", *MADE_UP, "-m", "openai/x", "--dry-run", "--json")
     parts = {part["kind"]: part for part in json.loads(done.stdout)["parts"]}
-    assert (parts["yes_no"]["calls"], parts["multiple_choice"]["calls"]) == (8, 3)
+    assert (parts["yes_no"]["calls"], parts["multiple_choice"]["calls"]) == (8, 4)
     low, expected, high = parts["yes_no"]["input_tokens"].values()
     assert 0 < low < expected < high
     assert not (here / "runs").exists()
@@ -121,7 +121,7 @@ def test_replies_made_elsewhere_are_scored(here):
     [other] = [r for r in rows if r["measure"] == "adjusted_jaccard" and r["group"]
                == {"model": "mine", "format": "multiple_choice", "reading": "strict"}]  # fmt: skip
     assert other["value"] is None
-    assert other["missing"] == {"missing": 3}
+    assert other["missing"] == {"missing": 4}
 
 
 def test_report_formats_and_selection(here):
@@ -147,7 +147,7 @@ def test_invalid_replies_are_shown_by_reason(here):
     done = isogloss("invalid", "r")
     assert "unparsed" in done.stdout
     groups = json.loads(isogloss("invalid", "r", "--json").stdout)
-    assert sum(g["count"] for g in groups if g["reading"] == "strict") == 11
+    assert sum(g["count"] for g in groups if g["reading"] == "strict") == 12
 
 
 def test_check_says_what_would_be_asked_and_writes_a_template(here):
@@ -164,7 +164,7 @@ def test_failed_calls_end_with_3_and_say_how_to_go_on(here):
 def test_studies_models_and_doctor_answer(here):
     assert "lexicon" in isogloss("studies").stdout
     assert "sample" in isogloss("studies", "lexicon").stdout
-    assert "scripted/random" in isogloss("models").stdout
+    assert "scripted/NAME" in isogloss("models").stdout
     assert "xllamacpp" in isogloss("doctor").stdout
     assert isogloss("--version").stdout.startswith("isogloss 0.")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isogloss.cli import options
 from isogloss.cli.console import note, parse_set, say, say_json
+
+if TYPE_CHECKING:
+    from isogloss.records import Prompt
 
 
 def check(
@@ -36,7 +39,7 @@ def check(
         raise SettingError("nothing to check: give a data file, or --template FILE to get an empty sheet")
     job, findings = api.check_data(study, data, settings=parse_set(settings), seed=seed)
     forecast = job.forecast()
-    examples = {}
+    examples: dict[str, Prompt] = {}
     for question in job.questions():
         examples.setdefault(question.condition.format or "all", question.prompt)
     if json:
