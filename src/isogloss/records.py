@@ -85,7 +85,8 @@ class Dataset(Record):
     @property
     def digest(self) -> str:
         """Content hash of items and tables (not of the name or the notes)."""
-        return content_id(self.model_dump(mode="json", include={"items", "tables"}))
+        parts = [content_id(item.model_dump(mode="json")) for item in self.items]
+        return content_id([parts, {name: [dict(row) for row in table] for name, table in self.tables.items()}])
 
 
 class Condition(Record):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss import studies
 from isogloss.records import Estimate, Status
-from isogloss.run.analyse import analyse, current_arms, held_plan, standing, state_of
+from isogloss.run.analyse import analyse, current_arms, held_plan, is_current, standing, state_of
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
 
@@ -49,27 +49,27 @@ class Run:
     @property
     def answers(self) -> pd.DataFrame:
         """Coded answers, one row per question × model × repeat × coder."""
-        from isogloss.run.analyse import code
-
-        with self.folder.ledger() as ledger:
-            return code(self.study, ledger, self.spec, ledger.dataset(self.spec.data_digest))
+        return analyse(self.study, self.folder, again=False)[1]
 
     def is_analysed(self) -> bool:
         """Whether the stored answers and estimates belong to all that the ledger holds."""
-        return self._is_current("analysed", self.folder.answers_file, self.folder.estimates_file)
+        return self._is_current("analysed")
 
     def is_reported(self) -> bool:
         """Whether the report in the folder does, too."""
-        return self.is_analysed() and self._is_current("reported", self.folder.report_file)
+        return self.is_analysed() and self._is_current("reported")
 
-    def _is_current(self, what: str, *files: Path) -> bool:
+    def _is_current(self, what: str) -> bool:
         with self.folder.ledger() as ledger:
-            state = state_of(ledger, self.study, self.spec)
-        return self.folder.facts().get(what) == state and all(file.exists() for file in files)
+            return is_current(self.folder, what, state_of(ledger, self.study, self.spec))
+
+    def code(self) -> pd.DataFrame:
+        """Read every stored reply again with the rules of today; returns the answers."""
+        return analyse(self.study, self.folder, again=True)[1]
 
     def score(self) -> list[Estimate]:
         """Code and score again, without asking."""
-        return analyse(self.study, self.folder)[0]
+        return analyse(self.study, self.folder, again=True)[0]
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the HTML report; returns where it is."""

@@ -11,11 +11,9 @@ from isogloss.cli.console import note, say_json
 def code(run: options.RunPath, json: options.Json = False) -> None:
     """Read the stored replies of a run again with the rules of today, without asking."""
     from isogloss import api
-    from isogloss.run.analyse import write_answers
 
     opened = api.Run(run)
-    answers = opened.answers
-    write_answers(answers, opened.folder.answers_file)
+    answers = opened.code()
     counts = Counter(zip(answers["coder"], answers["status"], strict=True))
     if json:
         say_json([{"coder": coder, "status": status, "n": n} for (coder, status), n in sorted(counts.items())])

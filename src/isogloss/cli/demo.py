@@ -14,7 +14,7 @@ from isogloss.cli.tables import overview
 STUDY = "lexicon"
 MODEL = "gguf/smollm2"
 INFORMANTS = ("scripted/random", "scripted/always-yes")
-QUESTIONS = 150
+QUESTIONS = 100
 """Asked of the real model in each format; the scripted informants get all."""
 
 

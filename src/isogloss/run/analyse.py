@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.records import Answer, Condition, Dataset, Estimate, RunSpec
+from isogloss.run.answers import read_answers, write_answers
+from isogloss.run.collector import rare_collections
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest
 from isogloss.store import Arm, Ledger, Plan
@@ -38,25 +38,18 @@ def code(study: Study, ledger: Ledger, spec: RunSpec, dataset: Dataset) -> pd.Da
     import pandas as pd
 
     plan = held_plan(ledger, spec)
-    columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
+    rows: list[tuple[object, ...]] = []
     if plan is not None:
+        items = {item.id: item for item in dataset.items}
         for arm in current_arms(ledger, spec):
             for repeat in range(1, spec.repeats + 1):
-                _code_arm(study, ledger, plan, arm, repeat, dataset, columns)
-    frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+                for item_id, condition, response in ledger.asked(plan, arm, repeat):
+                    head = _condition_cells(item_id, condition)
+                    for answer in study.code(items[item_id], condition, response):
+                        rows.append((*head, *_answer_cells(answer), response.text))  # noqa: PERF401
+    columns = zip(*rows, strict=True) if rows else ([] for _ in COLUMNS)
+    frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(COLUMNS, columns, strict=True)})
     return frame.astype({"repeat": "int64"})
-
-
-def _code_arm(
-    study: Study, ledger: Ledger, plan: Plan, arm: Arm, repeat: int, dataset: Dataset, columns: dict[str, list[object]]
-) -> None:
-    items = {item.id: item for item in dataset.items}
-    appends = [columns[name].append for name in COLUMNS]
-    for item_id, condition, response in ledger.asked(plan, arm, repeat):
-        head = _condition_cells(item_id, condition)
-        for answer in study.code(items[item_id], condition, response):
-            for append, cell in zip(appends, (*head, *_answer_cells(answer), response.text), strict=True):
-                append(cell)
 
 
 def _condition_cells(item_id: str, c: Condition) -> tuple[object, ...]:
@@ -92,45 +85,31 @@ def standing(ledger: Ledger, plan: Plan | None, arms: Sequence[Arm], repeats: in
     return dict(sorted(counts.items()))
 
 
-def write_answers(frame: pd.DataFrame, path: Path) -> None:
-    """Write answers to Parquet. Rows of other coder versions that are in the file already are kept.
-
-    `value`, `order` and `factors` are JSON text there, so that one column can hold words, numbers and lists.
-    """
-    import pandas as pd
-
-    flat = frame.copy()
-    for name in ("value", "order", "factors"):
-        flat[name] = [None if cell is None else json.dumps(_plain(cell), ensure_ascii=False) for cell in flat[name]]
-    if path.exists():
-        held = pd.read_parquet(path)
-        held = held[~held["coder"].isin(set(flat["coder"]))]
-        if len(held):
-            flat = pd.concat([held, flat], ignore_index=True)
-    partial = path.with_suffix(".parquet.partial")
-    flat.to_parquet(partial, index=False)
-    partial.replace(path)
-
-
-def _plain(cell: object) -> object:
-    return dict(cell) if isinstance(cell, Mapping) else list(cell) if isinstance(cell, tuple) else cell
-
-
-def analyse(study: Study, folder: RunFolder) -> tuple[list[Estimate], pd.DataFrame, Dataset, Settings]:
-    """Code and score a run, and write answers.parquet and estimates.csv beside its ledger."""
-    from isogloss.reports import write_estimates
+def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estimate], pd.DataFrame, Dataset, Settings]:
+    """Code and score a run, and keep that beside its ledger; what is kept and current is read, unless `again`."""
+    from isogloss.reports import read_estimates, write_estimates
 
     spec = folder.spec()
     settings = study.parse_settings(spec.settings)
     with folder.ledger() as ledger:
         dataset = ledger.dataset(spec.data_digest)
         state = state_of(ledger, study, spec)
-        answers = code(study, ledger, spec, dataset)
+        if not again and is_current(folder, "analysed", state):
+            answers = read_answers(folder.answers_file, folder.facts()["coders"])
+            return read_estimates(folder.estimates_file), answers, dataset, settings
+        with rare_collections():
+            answers = code(study, ledger, spec, dataset)
     estimates = study.estimate(answers, dataset, settings, spec.seed)
     write_answers(answers, folder.answers_file)
     write_estimates(folder.estimates_file, estimates)
-    folder.note(analysed=state)
+    folder.note(analysed=state, coders=sorted(set(answers["coder"])))
     return estimates, answers, dataset, settings
+
+
+def is_current(folder: RunFolder, what: str, state: Mapping[str, object]) -> bool:
+    """Whether the stored outputs of a step ("analysed", "reported") belong to a state."""
+    files = {"analysed": (folder.answers_file, folder.estimates_file), "reported": (folder.report_file,)}[what]
+    return folder.facts().get(what) == state and all(file.exists() for file in files)
 
 
 def state_of(ledger: Ledger, study: Study, spec: RunSpec) -> dict[str, object]:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from isogloss.errors import AbilityError, IncompleteError, ModelError
 from isogloss.models.model import Model
 from isogloss.records import Sampling, Status
+from isogloss.run.collector import rare_collections
 from isogloss.run.commit import GroupCommit
 from isogloss.store import Arm, Due, Ledger, Plan, Row
 
@@ -85,7 +86,7 @@ def execute(
 
     async def main() -> list[Progress]:
         stop = Stop()
-        with _signals(stop):
+        with _signals(stop), rare_collections():
             return [
                 await _ask_model(ledger, plan, model, sampling, repeats, max_connections, observe, warn, stop)
                 for model in models

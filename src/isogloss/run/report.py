@@ -43,7 +43,7 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
     estimates: list[Estimate] = []
     frames = []
     for folder in folders:
-        found, answers, dataset, settings = analyse(study, folder)
+        found, answers, dataset, settings = analyse(study, folder, again=False)
         estimates += [estimate for estimate in found if estimate not in estimates]
         frames.append(answers)
     answers = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]

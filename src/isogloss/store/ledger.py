@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -67,7 +68,7 @@ class Ledger:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
-                self._connection.execute("PRAGMA cache_size = -8000")
+                self._connection.execute("PRAGMA cache_size = -4000")
                 migrate(self._connection, where=str(path))
             except BaseException:
                 self._connection.close()
@@ -118,17 +119,18 @@ class Ledger:
         return None if row is None else Plan(*row)
 
     def add_plan(self, digest: str, questions: Iterable[tuple[str, Condition, Prompt]]) -> Plan:
-        """Write a plan's questions and their prompts: all of them or none."""
+        """Write a plan's questions and their prompts: all of them or none. Prompts with the same id become one."""
         with self._transaction() as connection:
             (plan_id,) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM plans").fetchone()
-            n_questions = 0
-            chunk: list[tuple[str, Condition, Prompt]] = []
-            for question in questions:
-                chunk.append(question)
-                if len(chunk) == CHUNK:
-                    n_questions += self._add_questions(connection, plan_id, chunk)
-                    chunk = []
-            n_questions += self._add_questions(connection, plan_id, chunk)
+            (first,) = connection.execute("SELECT COALESCE(MAX(seq), 0) + 1 FROM prompts").fetchone()
+            # Ids are random, so keeping their index while writing would cost more than all the rest.
+            connection.execute("DROP INDEX IF EXISTS prompts_by_id")
+            seq = first
+            for chunk in _chunks(questions):
+                _add_questions(connection, plan_id, seq, chunk)
+                seq += len(chunk)
+            connection.execute("CREATE INDEX prompts_by_id ON prompts (id)")
+            _merge_twins(connection, plan_id, first)
             n_by_kind = dict(
                 connection.execute(
                     "SELECT scored, COUNT(*) FROM prompts WHERE seq IN (SELECT prompt FROM questions WHERE plan = ?) "
@@ -136,30 +138,9 @@ class Ledger:
                     (plan_id,),
                 )
             )
-            plan = Plan(plan_id, n_questions, n_by_kind.get(0, 0), n_by_kind.get(1, 0))
+            plan = Plan(plan_id, seq - first, n_by_kind.get(0, 0), n_by_kind.get(1, 0))
             connection.execute("INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (plan_id, digest, *plan[1:]))
         return plan
-
-    @staticmethod
-    def _add_questions(
-        connection: sqlite3.Connection, plan_id: int, chunk: Sequence[tuple[str, Condition, Prompt]]
-    ) -> int:
-        connection.executemany(
-            "INSERT OR IGNORE INTO prompts (id, scored, content) VALUES (?, ?, ?)",
-            [
-                (prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude_defaults=True))
-                for _, _, prompt in chunk
-            ],
-        )
-        connection.executemany(
-            "INSERT INTO questions (plan, item_id, condition, prompt) "
-            "VALUES (?, ?, ?, (SELECT seq FROM prompts WHERE id = ?))",
-            [
-                (plan_id, item_id, condition.model_dump_json(exclude_defaults=True), prompt.id)
-                for item_id, condition, prompt in chunk
-            ],
-        )
-        return len(chunk)
 
     def arm(self, model: str, revision: str | None, sampling: Sampling, abilities: Mapping[str, bool]) -> Arm:
         """The arm of a model under a sampling; made on first use."""
@@ -324,3 +305,46 @@ class Ledger:
         )
         for item_id, condition, prompt_id, *rest in rows:
             yield Asked(item_id, Condition.model_validate_json(condition), response_of(prompt_id, arm, repeat, rest))
+
+
+def _chunks(questions: Iterable[tuple[str, Condition, Prompt]]) -> Iterator[list[tuple[str, Condition, Prompt]]]:
+    rest = iter(questions)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk
+
+
+def _add_questions(
+    connection: sqlite3.Connection, plan_id: int, first: int, chunk: Sequence[tuple[str, Condition, Prompt]]
+) -> None:
+    connection.executemany(
+        "INSERT INTO prompts VALUES (?, ?, ?, ?)",
+        [
+            (seq, prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude_defaults=True))
+            for seq, (_, _, prompt) in enumerate(chunk, start=first)
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO questions (plan, item_id, condition, prompt) VALUES (?, ?, ?, ?)",
+        [
+            (plan_id, item_id, condition.model_dump_json(exclude_defaults=True), seq)
+            for seq, (item_id, condition, _) in enumerate(chunk, start=first)
+        ],
+    )
+
+
+def _merge_twins(connection: sqlite3.Connection, plan_id: int, first: int) -> None:
+    """Let questions of a new plan point to the first prompt with their words, and drop the later ones."""
+    connection.execute(
+        "CREATE TEMP TABLE twins AS SELECT p.seq, t.kept FROM prompts AS p JOIN "
+        "(SELECT id, MIN(seq) AS kept FROM prompts GROUP BY id HAVING COUNT(*) > 1) AS t ON t.id = p.id "
+        "WHERE p.seq > t.kept AND p.seq >= ?",
+        (first,),
+    )
+    connection.execute("CREATE INDEX temp.twins_by_seq ON twins (seq)")
+    connection.execute(
+        "UPDATE questions SET prompt = (SELECT kept FROM twins WHERE twins.seq = questions.prompt) "
+        "WHERE plan = ? AND prompt IN (SELECT seq FROM twins)",
+        (plan_id,),
+    )
+    connection.execute("DELETE FROM prompts WHERE seq IN (SELECT seq FROM twins)")
+    connection.execute("DROP TABLE twins")

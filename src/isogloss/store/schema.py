@@ -24,10 +24,11 @@ MIGRATIONS = (
     );
     CREATE TABLE prompts (
         seq INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
+        id TEXT NOT NULL,                  -- made unique by the ledger when a plan is written
         scored INTEGER NOT NULL,
         content TEXT NOT NULL              -- the Prompt record as JSON, defaults left out
     );
+    CREATE INDEX prompts_by_id ON prompts (id);
     CREATE TABLE questions (
         seq INTEGER PRIMARY KEY,
         plan INTEGER NOT NULL REFERENCES plans (id),

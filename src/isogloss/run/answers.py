@@ -1,0 +1,72 @@
+"""Coded answers as a Parquet file, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JSON_COLUMNS = ("value", "order", "factors")
+"""Columns that are JSON text in the file, so that one column can hold words, numbers and lists."""
+
+
+def write_answers(frame: pd.DataFrame, path: Path) -> None:
+    """Write answers to Parquet. Rows of other coder versions that are in the file already are kept."""
+    import pandas as pd
+
+    flat = frame.copy()
+    for name in JSON_COLUMNS:
+        flat[name] = list(map(_JsonText(), flat[name]))
+    if path.exists():
+        held = pd.read_parquet(path)
+        held = held[~held["coder"].isin(set(flat["coder"]))]
+        if len(held):
+            flat = pd.concat([held, flat], ignore_index=True)
+    partial = path.with_suffix(".parquet.partial")
+    flat.to_parquet(partial, index=False)
+    partial.replace(path)
+
+
+class _JsonText:
+    """Cells as JSON text; each distinct tuple, word or number is written out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[type, object], str] = {}
+
+    def __call__(self, cell: object) -> str | None:
+        if cell is None:
+            return None
+        if isinstance(cell, Mapping):
+            return json.dumps(dict(cell), ensure_ascii=False) if cell else "{}"
+        key = (type(cell), cell)
+        text = self._known.get(key)
+        if text is None:
+            text = self._known[key] = json.dumps(cell, ensure_ascii=False)
+        return text
+
+
+def read_answers(path: Path, coders: Collection[str]) -> pd.DataFrame:
+    """Read what `write_answers` wrote: the rows of some coders, with the values they had."""
+    import pandas as pd
+
+    frame = pd.read_parquet(path)
+    frame = frame[frame["coder"].isin(coders)].reset_index(drop=True)
+    columns: dict[str, object] = {}
+    for name in frame.columns:
+        cells = frame[name].astype(object).where(frame[name].notna(), None)
+        if name in JSON_COLUMNS:
+            values = {text: _value(text) for text in set(cells)}
+            cells = pd.Series([values[text] for text in cells], dtype=object)
+        columns[name] = pd.Series(cells, dtype=object)
+    return pd.DataFrame(columns).astype({"repeat": "int64"})
+
+
+def _value(text: str | None) -> object:
+    if text is None:
+        return None
+    value = json.loads(text)
+    return tuple(value) if isinstance(value, list) else value
