@@ -6,14 +6,14 @@ item → condition → prompt → response → answer → score → estimate
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal, Self, TypeAlias
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 def content_id(content: object, *, prefix: str = "b2") -> str:
@@ -21,7 +21,7 @@ def content_id(content: object, *, prefix: str = "b2") -> str:
 
     The canonical form is JSON with sorted keys, no spaces, characters as they are (UTF-8).
     """
-    return f"{prefix}:{hashlib.blake2b(_canonical(content).encode(), digest_size=16).hexdigest()}"
+    return f"{prefix}:{hashlib.blake2b(_canonical(content), digest_size=16).hexdigest()}"
 
 
 class Record(BaseModel):
@@ -144,11 +144,11 @@ class Prompt(Record):
         form: AnswerForm | None = None,
     ) -> Self:
         """Build a prompt and its id."""
-        content = {
-            "messages": [[message.role, message.content] for message in messages],
-            "candidates": list(candidates),
-            "form": None if form is None else [form.kind, list(form.choices), form.n_options, form.max_chosen],
-        }
+        content = (
+            [(message.role, message.content) for message in messages],
+            candidates,
+            None if form is None else (form.kind, form.choices, form.n_options, form.max_chosen),
+        )
         return cls(
             id=content_id(content),
             messages=tuple(messages),
