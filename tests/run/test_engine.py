@@ -70,7 +70,9 @@ class Recorder(ScriptedModel):
         await asyncio.sleep(0)
         self.n_now -= 1
         if n <= self.failing:
-            return Response(prompt_id=prompt.id, model=self.name, repeat=repeat, status=Status.FAILED, error="503 busy")
+            return Response(
+                prompt_id=prompt.id, model=self.name, repeat=repeat, status=Status.FAILED, error="503 busy", n_tries=4
+            )
         return await super().ask(prompt, sampling, repeat)
 
 
@@ -129,7 +131,7 @@ def test_many_failures_in_a_row_stop_the_run(tmp_path):
     model = Recorder(failing=10_000)
     summary = put(model, tmp_path / "run", n=500)
     assert model.asked.total() < 40
-    assert "calls in a row failed, the last with: 503 busy" in summary.stopped[0]
+    assert "calls in a row failed after several tries, the last with: 503 busy" in summary.stopped[0]
 
 
 def test_early_trouble_is_warned_of(tmp_path):

@@ -206,9 +206,12 @@ async def _ask_due(
             observe(progress)
             if progress.n_asked == EARLY:
                 _warn_early(progress, warn)
-            n_failed_in_a_row = n_failed_in_a_row + 1 if response.status is Status.FAILED else 0
+            in_vain = response.status is Status.FAILED and response.n_tries > 1
+            n_failed_in_a_row = n_failed_in_a_row + 1 if in_vain else 0
             if n_failed_in_a_row >= patience:
-                raise ModelError(f"{n_failed_in_a_row} calls in a row failed, the last with: {response.error}")
+                raise ModelError(
+                    f"{n_failed_in_a_row} calls in a row failed after several tries, the last with: {response.error}"
+                )
             if stop.reason:
                 return
 
