@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: help demo test lint format bench clean
 
 help:
-	@echo "make demo    survey a small embedded model and write a report (first time: about 2 minutes, 1 GB of disk)"
+	@echo "make demo    survey a small embedded model and write a report (first time: about 4 minutes, 0.9 GB of disk)"
 	@echo "make test    linters, types and all tests"
 	@echo "make lint    linters and types alone"
 	@echo "make bench   measure the engine beside a bare HTTP loop (needs nginx)"

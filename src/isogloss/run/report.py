@@ -49,7 +49,7 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
     answers = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     sections = study.sections(estimates, answers, dataset, settings) if study.sections else ()
     context = ReportContext(
-        title=f"{study.title}: {dataset.name}",
+        title=f"{study.title} ({dataset.name})",
         study=study.name,
         study_version=study.version,
         study_title=study.title,

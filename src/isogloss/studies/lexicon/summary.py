@@ -88,6 +88,7 @@ def _above(upper: Estimate, lower: Estimate) -> bool:
 
 def _leaders(view: View, voices: list[Voice], format: str) -> list[str]:
     """In how many countries each informant leads, and in how many of them beyond the intervals."""
+    voices = [voice for voice in voices if voice.reading == "strict"]
     by_country: dict[str, list[tuple[float, Estimate, Voice]]] = {}
     for voice in voices:
         for value, code, number in view.scored(voice, format):
