@@ -251,7 +251,7 @@ async def test_a_refused_name_is_changed_once_and_remembered(
     assert server.bodies[1]["max_completion_tokens"] == 5
     assert "max_tokens" not in server.bodies[1]
     assert model.held == {"temperature": 0.0, "top_p": 0.9, "max_tokens": 5, "seed": 7}
-    assert model.changes == ("max_tokens was refused; sent as max_completion_tokens",)
+    assert model.remarks == ("max_tokens was refused; sent as max_completion_tokens",)
 
 
 @pytest.mark.parametrize("names_param", [True, False])
@@ -265,7 +265,7 @@ async def test_a_refused_parameter_is_left_out(
     assert (response.status, response.n_tries) == (Status.OK, 2)
     assert name not in server.bodies[1]
     assert model.held[name] is None
-    assert model.changes == (f"{name} was refused; left out",)
+    assert model.remarks == (f"{name} was refused; left out",)
 
 
 async def test_all_parameters_refused_one_after_the_other(server: Any, connect: Any, prompt: Prompt) -> None:
@@ -283,7 +283,7 @@ async def test_many_calls_at_once_learn_of_one_refusal(server: Any, connect: Any
     responses = await asyncio.gather(*(model.ask(prompt, FULL, k) for k in range(1, 9)))
     assert {response.status for response in responses} == {Status.OK}
     assert model.held["max_tokens"] == 5
-    assert len(model.changes) == 1
+    assert len(model.remarks) == 1
 
 
 async def test_a_value_too_large_is_a_fault_and_not_a_refused_parameter(
@@ -295,7 +295,7 @@ async def test_a_value_too_large_is_a_fault_and_not_a_refused_parameter(
     )
     model = await connect()
     response = await model.ask(prompt, FULL, 1)
-    assert (response.status, response.n_tries, model.changes) == (Status.FAILED, 1, ())
+    assert (response.status, response.n_tries, model.remarks) == (Status.FAILED, 1, ())
 
 
 # --- what can't be asked ----------------------------------------------------------------------------------------------

@@ -254,6 +254,17 @@ def test_run_json_says_what_was_asked_and_with_which_versions(tmp_path):
     assert {"isogloss", "python"} <= set(facts["versions"])
 
 
+def test_what_a_provider_refused_is_kept_with_the_run(tmp_path):
+    class Picky(Recorder):
+        remarks = ("temperature was refused and is left out",)
+
+    put(Picky(), tmp_path / "run")
+    put(Picky(), tmp_path / "run", repeats=2)
+    assert RunFolder(tmp_path / "run").facts()["remarks"] == {
+        "scripted/recorder": ["temperature was refused and is left out"]
+    }
+
+
 def test_a_damaged_run_json_is_said_in_one_line(tmp_path):
     put(Recorder(), tmp_path / "run")
     (tmp_path / "run" / "run.json").write_text("{", encoding="utf-8")

@@ -67,37 +67,18 @@ def ask(
         Models made by hand; opened from the job's names otherwise.
     """
     folder = RunFolder(out)
-    study, dataset = job.study, job.dataset
-    environment = os.environ if environment is None else environment
-
-    def reference(prompt_id: str) -> str | None:
-        return references().get(prompt_id)
-
-    held: dict[str, str] = {}
-
-    def references() -> dict[str, str]:
-        if not held:
-            for question in job.questions():
-                held.setdefault(question.prompt.id, study.perfect_reply(question, dataset, job.settings) or "")
-        return held
-
-    models = models or [
-        open_model(
-            name,
-            base_url=base_url,
-            environment=environment,
-            max_connections=max_connections,
-            seed=job.spec.seed,
-            reference=reference if study.reference else None,
-        )
-        for name in job.spec.models
-    ]
+    models = models or _open_models(
+        job,
+        base_url=base_url,
+        max_connections=max_connections,
+        environment=os.environ if environment is None else environment,
+    )
     if not models:
         raise SettingError("no model to ask; give one with --model, e.g. --model gguf/smollm2")
     with folder.locked():
         spec = folder.begin(job.spec)
         with folder.ledger(create=True) as ledger:
-            ledger.add_dataset(dataset, spec.data_digest)
+            ledger.add_dataset(job.dataset, spec.data_digest)
             plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
             for model in models:
                 check_abilities(model, plan, spec.sampling)
@@ -105,8 +86,36 @@ def ask(
                 ledger, plan, models, spec.sampling,
                 repeats=spec.repeats, max_connections=max_connections, observe=observe, warn=warn,
             )  # fmt: skip
+            for part in progress:
+                folder.note_remarks(part.model, part.remarks)
             statuses = standing(ledger, plan, current_arms(ledger, spec), spec.repeats)
     return _summary(folder, progress, statuses, free=all(model.local for model in models))
+
+
+def _open_models(
+    job: Job, *, base_url: str | None, max_connections: int, environment: Mapping[str, str]
+) -> list[Model]:
+    """The models that a job names; nothing is started or sent yet."""
+    replies: dict[str, str] = {}
+
+    def reference(prompt_id: str) -> str | None:
+        if not replies:
+            for question in job.questions():
+                reply = job.study.perfect_reply(question, job.dataset, job.settings)
+                replies.setdefault(question.prompt.id, reply or "")
+        return replies.get(prompt_id)
+
+    return [
+        open_model(
+            name,
+            base_url=base_url,
+            environment=environment,
+            max_connections=max_connections,
+            seed=job.spec.seed,
+            reference=reference if job.study.reference else None,
+        )
+        for name in job.spec.models
+    ]
 
 
 def _summary(folder: RunFolder, progress: Sequence[Progress], statuses: Mapping[str, int], *, free: bool) -> Summary:

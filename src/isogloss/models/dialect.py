@@ -34,7 +34,7 @@ class Dialect:
         self._head = b""
         self.version = 0
         self.held: dict[str, float | int | None] = {}
-        self.changes: list[str] = []
+        self.remarks: list[str] = []
 
     def body(self, prompt: Prompt, sampling: Sampling, grammar: str | None) -> bytes:
         """The request for one prompt; all but the messages is written once for a sampling."""
@@ -71,7 +71,7 @@ class Dialect:
         self._names[refused] = new
         self._sampling = None
         self.version += 1
-        self.changes.append(f"{old} was refused; " + (f"sent as {new}" if new else "left out"))
+        self.remarks.append(f"{old} was refused; " + (f"sent as {new}" if new else "left out"))
         return True
 
     def _refused(self, words: ProviderWords, sampling: Sampling) -> str | None:

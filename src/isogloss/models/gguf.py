@@ -104,6 +104,7 @@ class GgufModel:
         self._session: _Session | None = None
         self._places = asyncio.Semaphore(_UNDER_WAY)
         self._candidates: dict[tuple[str, str], Tokens] = {}
+        self._template_remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
@@ -112,6 +113,11 @@ class GgufModel:
     def pid(self) -> int | None:
         """Process id of the server while there is one."""
         return self._process.pid if self._process is not None else None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know: of the chat template, and what the server refused."""
+        return self._template_remarks + (self._session.chat.remarks if self._session is not None else ())
 
     @property
     def held(self) -> dict[str, float | int | None]:
@@ -168,6 +174,11 @@ class GgufModel:
         if props.bos_token:
             bos = (await self._tokens(props.bos_token, add_special=False)).tokens
         self._session = _Session(chat, tuple(bos))
+        shown = (
+            await self._call("/apply-template", {"messages": [{"role": "user", "content": ""}]}, _Templated)
+        ).prompt
+        if "system" in shown.lower():
+            self._template_remarks = ("its chat template puts a system message of its own before the question",)
 
     async def _until_ready(self, process: LlamaProcess, chat: ChatModel) -> None:
         deadline = time.monotonic() + _READY_SECONDS

@@ -30,6 +30,10 @@ class Model(Protocol):
     local: bool
     """Runs on this machine and costs nothing."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know of how it was asked, e.g. what the provider refused; grows."""
+
     async def open(self) -> None:
         """Make ready (start a server, open a session). Raises ModelError with one clear line."""
 

@@ -110,9 +110,9 @@ class ChatModel:
         return dict(self._dialect.held)
 
     @property
-    def changes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """Parameters that the provider refused, and what was done, in words."""
-        return tuple(self._dialect.changes)
+        return tuple(self._dialect.remarks)
 
     async def open(self) -> None:
         """Open the session; sends nothing."""

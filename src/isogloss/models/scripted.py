@@ -74,6 +74,11 @@ class ScriptedModel:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Nothing to remark."""
+        return ()
+
     async def open(self) -> None:
         """Nothing to make ready."""
 

@@ -42,6 +42,8 @@ class Progress:
     """Of this command's replies."""
     input_tokens: int = 0
     output_tokens: int = 0
+    remarks: tuple[str, ...] = ()
+    """What the model says of how it was asked."""
     stopped: str = ""
     """Why asking ended early; empty while all is well."""
 
@@ -170,6 +172,7 @@ async def _ask_model(
         progress.n_prompts = progress.n_prompts or _n_possible(model, plan) * repeats
         progress.stopped = str(error)
     finally:
+        progress.remarks = model.remarks
         await model.close()
     progress.stopped = progress.stopped or stop.reason
     return progress

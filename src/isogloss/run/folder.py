@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -112,6 +112,13 @@ class RunFolder:
     def note(self, **facts: object) -> None:
         """Add facts to run.json."""
         self._write({**self.facts(), **facts})
+
+    def note_remarks(self, model: str, remarks: Sequence[str]) -> None:
+        """Add to what run.json says of how a model was asked; each remark once."""
+        held: dict[str, list[str]] = self.facts().get("remarks", {})
+        fresh = [remark for remark in remarks if remark not in held.get(model, [])]
+        if fresh:
+            self.note(remarks={**held, model: [*held.get(model, []), *fresh]})
 
     def _write(self, facts: Mapping[str, object]) -> None:
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"

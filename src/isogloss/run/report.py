@@ -90,6 +90,7 @@ def _run_facts(folder: RunFolder, spec: RunSpec) -> RunFacts:
                     sampling=_sampling_words(arm.sampling),
                     constrained=arm.sampling.constrained,
                     statuses=statuses,
+                    note="; ".join(facts.get("remarks", {}).get(arm.model, ())),
                 )
             )
         first, last = ledger.span()
