@@ -7,7 +7,7 @@ import importlib.util
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from isogloss.errors import AbilityError, IncompleteError, ModelError
 from isogloss.models.model import Model
-from isogloss.records import Sampling, Status
+from isogloss.records import Response, Sampling, Status
 from isogloss.run.collector import rare_collections
 from isogloss.run.commit import GroupCommit
 from isogloss.store import Arm, Due, Ledger, Plan, Row
@@ -81,7 +81,7 @@ def execute(
     AbilityError
         If no question of the plan can be put to a model, or the sampling asks for more than it can.
     ModelError
-        If a model can't be reached or used at all, and it is the only one.
+        If a model can't be made ready (no weights, no server); replies of the models before it are kept.
     StoreError
         If the ledger can't take a reply (a full disk); all earlier ones are kept.
     """
@@ -90,7 +90,7 @@ def execute(
         stop = Stop()
         with _signals(stop), rare_collections():
             return [
-                await _ask_model(ledger, plan, model, sampling, repeats, max_connections, observe, warn, stop)
+                await _Asking(ledger, plan, model, sampling, repeats, max_connections, observe, warn, stop).all()
                 for model in models
             ]
 
@@ -135,108 +135,109 @@ def _signals(stop: Stop) -> Iterator[None]:
             loop.remove_signal_handler(getattr(signal, name))
 
 
-async def _ask_model(
-    ledger: Ledger,
-    plan: Plan,
-    model: Model,
-    sampling: Sampling,
-    repeats: int,
-    max_connections: int,
-    observe: Observer,
-    warn: Callable[[str], None],
-    stop: Stop,
-) -> Progress:
-    progress = Progress(model.name, n_prompts=0)
-    check_abilities(model, plan, sampling)
-    for arm in ledger.arms():
-        if arm.model == model.name and arm.sampling == sampling and model.revision in (None, arm.revision):
-            n_settled = _n_settled(ledger, plan, arm, repeats)
-            if n_settled == arm.n_prompts(plan) * repeats:
-                progress.n_prompts = progress.n_cached = n_settled
-                observe(progress)
-                return progress
-    if stop.reason:
-        progress.n_prompts = _n_possible(model, plan) * repeats
-        progress.stopped = stop.reason
+@dataclass
+class _Asking:
+    """One model's turn: everything due to it, over all repeats."""
+
+    ledger: Ledger
+    plan: Plan
+    model: Model
+    sampling: Sampling
+    repeats: int
+    max_connections: int
+    observe: Observer
+    warn: Callable[[str], None]
+    stop: Stop
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.model.name, _n_possible(self.model, self.plan) * self.repeats)
+        self.n_failed_in_a_row = 0
+
+    async def all(self) -> Progress:
+        """Ask until nothing is due, or until there is a reason to stop."""
+        progress, model = self.progress, self.model
+        check_abilities(model, self.plan, self.sampling)
+        if self._is_finished():
+            self.observe(progress)
+            return progress
+        if self.stop.reason:
+            progress.stopped = self.stop.reason
+            return progress
+        try:
+            await model.open()
+            arm = self.ledger.arm(model.name, model.revision, self.sampling, model.abilities.model_dump())
+            progress.n_cached = _n_settled(self.ledger, self.plan, arm, self.repeats)
+            self.observe(progress)
+            for repeat in range(1, self.repeats + 1):
+                fault = await self._ask_due(arm, repeat)
+                if fault is not None:
+                    progress.stopped = str(fault)
+                    break
+        finally:
+            progress.remarks = model.remarks
+            await model.close()
+        progress.stopped = progress.stopped or self.stop.reason
         return progress
-    try:
-        await model.open()
-        arm = ledger.arm(model.name, model.revision, sampling, model.abilities.model_dump())
-        progress.n_prompts = arm.n_prompts(plan) * repeats
-        progress.n_cached = _n_settled(ledger, plan, arm, repeats)
-        observe(progress)
-        for repeat in range(1, repeats + 1):
-            due = ledger.due(plan, arm, repeat)
-            await _ask_due(ledger, arm, model, sampling, repeat, due, max_connections, progress, observe, warn, stop)
-    except ModelError as error:
-        progress.n_prompts = progress.n_prompts or _n_possible(model, plan) * repeats
-        progress.stopped = str(error)
-    finally:
-        progress.remarks = model.remarks
-        await model.close()
-    progress.stopped = progress.stopped or stop.reason
-    return progress
 
+    def _is_finished(self) -> bool:
+        """Whether some revision of this model has answered everything: then it needn't even be started."""
+        for arm in self.ledger.arms():
+            if (arm.model, arm.sampling) == (self.model.name, self.sampling):
+                n_settled = _n_settled(self.ledger, self.plan, arm, self.repeats)
+                if self.model.revision in (None, arm.revision) and n_settled == self.progress.n_prompts:
+                    self.progress.n_cached = n_settled
+                    return True
+        return False
 
-async def _ask_due(
-    ledger: Ledger,
-    arm: Arm,
-    model: Model,
-    sampling: Sampling,
-    repeat: int,
-    due: Iterator[Due],
-    max_connections: int,
-    progress: Progress,
-    observe: Observer,
-    warn: Callable[[str], None],
-    stop: Stop,
-) -> None:
-    """Let workers take from one iterator until it is empty, or until there is a reason to stop."""
-    commit = GroupCommit(ledger)
-    ask = model.ask
-    n_failed_in_a_row = 0
-    patience = max(EARLY, 2 * max_connections)
+    async def _ask_due(self, arm: Arm, repeat: int) -> ModelError | None:
+        """Let workers take from one iterator until it is empty; what stopped them all, if anything did."""
+        due = self.ledger.due(self.plan, arm, repeat)
+        commit = GroupCommit(self.ledger)
+        workers = [asyncio.create_task(self._work(due, arm, repeat, commit)) for _ in range(self.max_connections)]
+        try:
+            done, running = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            if running:
+                due.close()
+                done |= (await asyncio.wait(running))[0]
+        except asyncio.CancelledError:
+            for task in workers:
+                task.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            commit.flush()
+            raise IncompleteError("stopped without waiting for calls in flight; all earlier replies are kept") from None
+        faults = [fault for task in done if (fault := task.exception()) is not None]
+        for fault in faults:
+            if not isinstance(fault, ModelError):
+                raise fault
+        return next((fault for fault in faults if isinstance(fault, ModelError)), None)
 
-    async def work() -> None:
-        nonlocal n_failed_in_a_row
+    async def _work(self, due: Generator[Due, None, None], arm: Arm, repeat: int, commit: GroupCommit) -> None:
+        """Ask, commit, count, and only then ask on."""
+        ask, progress = self.model.ask, self.progress
         for seq, attempt, prompt in due:
-            response = await ask(prompt, sampling, repeat)
+            response = await ask(prompt, self.sampling, repeat)
             await commit.add(Row(arm.id, seq, attempt, response))
             progress.n_asked += 1
             progress.statuses[response.status] += 1
             progress.input_tokens += response.input_tokens or 0
             progress.output_tokens += response.output_tokens or 0
-            observe(progress)
+            self.observe(progress)
             if progress.n_asked == EARLY:
-                _warn_early(progress, warn)
-            in_vain = response.status is Status.FAILED and response.n_tries > 1
-            n_failed_in_a_row = n_failed_in_a_row + 1 if in_vain else 0
-            if n_failed_in_a_row >= patience:
-                raise ModelError(
-                    f"{n_failed_in_a_row} calls in a row failed after several tries, the last with: {response.error}"
-                )
-            if stop.reason:
+                _warn_early(progress, self.warn)
+            if response.status is Status.FAILED:
+                self._lose_patience(response)
+            else:
+                self.n_failed_in_a_row = 0
+            if self.stop.reason:
                 return
 
-    workers = [asyncio.create_task(work()) for _ in range(max_connections)]
-    try:
-        done, running = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
-        faults = [fault for task in done if (fault := task.exception()) is not None]
-        if faults and running:
-            due.close() if hasattr(due, "close") else None
-            stopped = await asyncio.gather(*running, return_exceptions=True)
-            faults += [fault for fault in stopped if isinstance(fault, BaseException)]
-    except asyncio.CancelledError:
-        for task in workers:
-            task.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-        commit.flush()
-        raise IncompleteError("stopped without waiting for calls in flight; all earlier replies are kept") from None
-    for fault in faults:
-        if not isinstance(fault, ModelError):
-            raise fault
-    if faults:
-        raise faults[0]
+    def _lose_patience(self, response: Response) -> None:
+        """Stop where call after call fails in spite of several tries each."""
+        self.n_failed_in_a_row += response.n_tries > 1
+        if self.n_failed_in_a_row >= max(EARLY, 2 * self.max_connections):
+            raise ModelError(
+                f"{self.n_failed_in_a_row} calls in a row failed after several tries, the last with: {response.error}"
+            )
 
 
 def check_abilities(model: Model, plan: Plan, sampling: Sampling) -> None:

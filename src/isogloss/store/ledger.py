@@ -9,7 +9,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -162,7 +162,7 @@ class Ledger:
             )
         return arms
 
-    def due(self, plan: Plan, arm: Arm, repeat: int) -> Iterator[Due]:
+    def due(self, plan: Plan, arm: Arm, repeat: int) -> Generator[Due, None, None]:
         """The prompts of a plan that still want a response from an arm, in the order of the plan.
 
         Read in short steps, so that it may be consumed slowly while others write.
