@@ -255,6 +255,21 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(here):
     assert second["statuses"] == {"ok": second["prompts"]}
 
 
+def test_ctrl_c_while_the_report_is_written_leaves_nothing_behind(here):
+    args = ["run", "lexicon", "sample", "-m", "scripted/random", "--out", "r"]
+    process = subprocess.Popen([sys.executable, "-m", "isogloss", *args], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "coding, scoring" not in process.stderr.readline():
+        pass
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (3, "isogloss: stopped; what was answered is kept, the same command goes on\n")
+    done = isogloss(*args, "--json")
+    assert json.loads(done.stdout)["asked"] == 0
+    assert (here / "r" / "report.html").exists()
+
+
 def test_keys_from_env_file_are_used_and_never_written(here):
     (here / ".env").write_text("OPENAI_API_KEY=sk-very-secret-1234\n", encoding="utf-8")
     with socket.socket() as free:

@@ -594,3 +594,12 @@ def test_quoted_cells_with_separators_and_line_breaks_are_read(tmp_path):
         )
     [item] = load(tmp_path / "t.csv").items
     assert (item.text, item.options[0].text) == ("Una cosa, que sirve.", 'el "x", claro')
+
+
+def test_rows_of_one_variant_that_contradict_each_other_are_noted(tmp_path):
+    table = "item,description,variant,CL,PE\na,Cosa.,x,+,-\na,Cosa.,x,-,-\na,Cosa.,y,+,+\na,Cosa.,y,+,+\n"
+    dataset = load(write(tmp_path / "t.csv", table))
+    assert dataset.notes == (
+        "variants in more than one row of their item, each row kept as an option: 2 (a 'x', a 'y')",
+        "of these, with + in one row and - in another for one country: a 'x'",
+    )

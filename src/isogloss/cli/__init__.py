@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+"""What typer ends with on Ctrl-C."""
+
 
 def main() -> None:
     """Entry point. A user's mistake is one line on stderr and exit code 1, never a traceback."""
@@ -19,7 +22,9 @@ def main() -> None:
     except IsoglossError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
         complain("stopped; what was answered is kept, the same command goes on")
         sys.exit(3)
     except BrokenPipeError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +69,7 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
 
     opened = api.Run(folder)
     if not opened.is_reported():
-        _in_child(str(folder))
+        _in_child(folder)
     if json:
         say_json(
             {
@@ -92,16 +94,19 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
         raise typer.Exit(3)
 
 
-def _in_child(folder: str) -> None:
-    """Code, score and draw in a process of its own: what that takes of memory is gone when it ends."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
+def _in_child(folder: Path) -> None:
+    """Code, score and draw in a process of its own: what that takes of memory is gone when it ends.
 
-    from isogloss import api
-
+    It has a session of its own, so Ctrl-C reaches only this process, which then ends it.
+    """
     note("coding, scoring and writing the report …")
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        pool.submit(api.write_report, [folder]).result()
+    command = [sys.executable, "-P", "-m", "isogloss", "report", str(folder)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
+    )
+    if done.returncode:
+        note(done.stderr.rstrip() or f"the report ended with {done.returncode}; try 'isogloss report {folder}'")
+        raise typer.Exit(done.returncode if done.returncode > 0 else 1)
 
 
 def _dry_run(job: Job, prompts_out: Path | None, json: bool) -> None:

@@ -28,7 +28,7 @@ class Model(Protocol):
     """Exact version; known at the latest after `open`."""
     abilities: Abilities
     local: bool
-    """Runs on this machine and costs nothing."""
+    """Run by isogloss itself, so it costs nothing; what a server asks isn't known, wherever it is."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -136,7 +136,6 @@ def _openai(wish: _Wish) -> Model:
         model_id=wish.name.model,
         endpoint=Endpoint(url, key, variable, proxy_for(url, wish.environment)),
         revision=wish.name.revision,
-        local=urlsplit(url).hostname in _LOOPBACK,
         max_connections=wish.max_connections,
         timeout=wish.timeout,
     )

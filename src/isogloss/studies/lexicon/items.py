@@ -247,15 +247,21 @@ class _Reader:
             notes.append(
                 f"items with more than one {name}, the first kept: {len(items)} ({', '.join(sorted(items)[:5])})"
             )
-        twice = [
-            f"{item_id} {variant!r}"
-            for item_id, concept in self._concepts.items()
-            for variant, n in Counter(option.variant for option in concept.options).items()
-            if n > 1
-        ]
+        twice, at_odds = [], []
+        for item_id, concept in self._concepts.items():
+            by_variant: dict[str, list[Mapping[str, float]]] = {}
+            for option in concept.options:
+                by_variant.setdefault(option.variant, []).append(option.labels)
+            for variant, rows in by_variant.items():
+                if len(rows) > 1:
+                    twice.append(f"{item_id} {variant!r}")
+                    if any(one[code] != rows[0][code] for one in rows for code in one.keys() & rows[0]):
+                        at_odds.append(f"{item_id} {variant!r}")
         if twice:
             notes.append(
                 "variants in more than one row of their item, each row kept as an option: "
                 f"{len(twice)} ({', '.join(twice[:5])})"
             )
+        if at_odds:
+            notes.append(f"of these, with + in one row and - in another for one country: {', '.join(at_odds[:5])}")
         return notes
