@@ -53,11 +53,14 @@ STUDY = Study(
 class Recorder(ScriptedModel):
     """Counts what it is asked; replies may be made to fail by plan."""
 
-    def __init__(self, *, failing: int = 0, fatal_after: int | None = None, delay: float = 0.0) -> None:
+    def __init__(
+        self, *, failing: int = 0, fatal_after: int | None = None, hanging_after: int | None = None, delay: float = 0.0
+    ) -> None:
         super().__init__("scripted/recorder", lambda prompt: "yes", delay=delay)
         self.asked: Counter[str] = Counter()
         self.failing = failing
         self.fatal_after = fatal_after
+        self.hanging_after = hanging_after
         self.n_now = self.most_at_once = 0
 
     async def ask(self, prompt, sampling, repeat) -> Response:
@@ -65,6 +68,8 @@ class Recorder(ScriptedModel):
         n = self.asked.total()
         if self.fatal_after is not None and n > self.fatal_after:
             raise ModelError("no quota left")
+        if self.hanging_after is not None and n > self.hanging_after:
+            await asyncio.sleep(600)
         self.n_now += 1
         self.most_at_once = max(self.most_at_once, self.n_now)
         await asyncio.sleep(0)
@@ -204,9 +209,9 @@ except IncompleteError as error:
 """
 
 
-def child(out, until: int) -> subprocess.Popen[str]:
+def child(out, until: int, code: str = CHILD) -> subprocess.Popen[str]:
     """A run in another process, under way: the ledger holds `until` replies."""
-    code = CHILD.format(tests=os.path.dirname(__file__), out=str(out))
+    code = code.format(tests=os.path.dirname(__file__), out=str(out))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     ledger = RunFolder(out).ledger_file
     for _ in range(600):
@@ -230,6 +235,21 @@ def test_ctrl_c_ends_calls_in_flight_saves_and_says_so(tmp_path):
     model = Recorder()
     assert put(model, tmp_path / "run", n=200).cached == int(n_asked)
     assert model.asked.total() == 200 - int(n_asked)
+
+
+CHILD_THAT_HANGS = CHILD.replace("delay=0.03", "delay=0.03, hanging_after=10")
+
+
+def test_a_second_ctrl_c_does_not_wait_for_calls_in_flight(tmp_path):
+    process = child(tmp_path / "run", until=8, code=CHILD_THAT_HANGS)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out.startswith("cut stopped without waiting")
+    assert put(Recorder(), tmp_path / "run", n=200).cached == 10
 
 
 def test_killed_half_way_only_calls_in_flight_are_asked_again(tmp_path):

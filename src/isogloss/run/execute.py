@@ -88,7 +88,7 @@ def execute(
 
     async def main() -> list[Progress]:
         stop = Stop()
-        with _signals(stop), rare_collections():
+        with _signals(stop, warn), rare_collections():
             return [
                 await _Asking(ledger, plan, model, sampling, repeats, max_connections, observe, warn, stop).all()
                 for model in models
@@ -112,7 +112,7 @@ def _run(work: Coroutine[None, None, T]) -> T:
 
 
 @contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
+def _signals(stop: Stop, warn: Callable[[str], None]) -> Iterator[None]:
     """Ctrl-C lets calls in flight end; a second one doesn't wait."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -123,7 +123,9 @@ def _signals(stop: Stop) -> Iterator[None]:
     def interrupted(name: str) -> None:
         if stop.reason and task is not None:
             task.cancel()
-        stop(f"stopped by {name}")
+        elif not stop.reason:
+            stop(f"stopped by {name}")
+            warn("stopping; calls in flight may end and are kept, Ctrl-C again doesn't wait for them")
 
     names = [name for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
     for name in names:
