@@ -214,7 +214,8 @@ def child(out, until: int, code: str = CHILD) -> subprocess.Popen[str]:
     code = code.format(tests=os.path.dirname(__file__), out=str(out))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     ledger = RunFolder(out).ledger_file
-    for _ in range(600):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.02)
         if ledger.exists():
             try:
@@ -223,18 +224,9 @@ def child(out, until: int, code: str = CHILD) -> subprocess.Popen[str]:
                         return process
             except StoreError:
                 continue
-    raise AssertionError("the child did not begin")
-
-
-def test_ctrl_c_ends_calls_in_flight_saves_and_says_so(tmp_path):
-    process = child(tmp_path / "run", until=8)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
-    n_asked, *words = out.split()
-    assert " ".join(words) == "scripted/recorder: stopped by Ctrl-C"
-    model = Recorder()
-    assert put(model, tmp_path / "run", n=200).cached == int(n_asked)
-    assert model.asked.total() == 200 - int(n_asked)
+    process.kill()
+    printed, _ = process.communicate()
+    raise AssertionError(f"the child did not get to {until} replies: {printed}")
 
 
 CHILD_THAT_HANGS = CHILD.replace("delay=0.03", "delay=0.03, hanging_after=10")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -154,6 +155,23 @@ def test_another_programs_database_is_left_alone(tmp_path):
     connection.close()
     with pytest.raises(StoreError, match="another program"):
         Ledger(tmp_path / "l", create=True)
+
+
+def test_an_empty_file_is_made_a_ledger_only_when_asked_to(tmp_path):
+    (tmp_path / "l").touch()
+    with pytest.raises(StoreError, match="ended before it began"):
+        Ledger(tmp_path / "l")
+    Ledger(tmp_path / "l", create=True).close()
+    Ledger(tmp_path / "l").close()
+
+
+def test_many_may_make_the_same_ledger_at_once(tmp_path):
+    def make(k: int) -> int:
+        with Ledger(tmp_path / "l", create=True) as ledger:
+            return ledger.n_responses()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(make, range(40))) == [0] * 40
 
 
 def test_missing_and_damaged_files_are_said_in_one_line(tmp_path):

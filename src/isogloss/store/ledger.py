@@ -69,7 +69,7 @@ class Ledger:
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
                 self._connection.execute("PRAGMA cache_size = -4000")
-                migrate(self._connection, where=str(path))
+                migrate(self._connection, where=str(path), create=create)
             except BaseException:
                 self._connection.close()
                 raise

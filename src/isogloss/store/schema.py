@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 
 from isogloss.errors import StoreError
 
@@ -80,26 +81,51 @@ MIGRATIONS = (
 )
 
 
-def migrate(connection: sqlite3.Connection, *, where: str) -> None:
-    """Bring a ledger to the newest layout.
+def migrate(connection: sqlite3.Connection, *, where: str, create: bool) -> None:
+    """Bring a ledger to the newest layout. Two processes may do so at once: the second finds it done.
 
     Raises
     ------
     StoreError
-        If the file is another program's, or from a newer isogloss.
+        If the file is another program's, from a newer isogloss, or empty (without `create`).
     """
+    if _version(connection, where, create) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(_version(connection, where, create), len(MIGRATIONS)):
+            for statement in _statements(MIGRATIONS[number]):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection, where: str, create: bool) -> int:
+    """Layout of a file, 0 for an empty one."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (n_tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if application_id != APPLICATION_ID and (application_id != 0 or n_tables > 0):
         raise StoreError(f"{where} is a database of another program, not a ledger of isogloss; choose another folder")
+    if n_tables == 0 and not create:
+        raise StoreError(f"{where} is empty: the run ended before it began; give its command again")
     if version > len(MIGRATIONS):
         raise StoreError(
             f"{where} was written by a newer isogloss (layout {version}, this one knows {len(MIGRATIONS)}); "
             "update isogloss to read it"
         )
-    for number in range(version, len(MIGRATIONS)):
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {MIGRATIONS[number]}; PRAGMA user_version = {number + 1}; "
-            f"PRAGMA application_id = {APPLICATION_ID}; COMMIT;"
-        )
+    return int(version)
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; a trigger holds semicolons of its own."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
