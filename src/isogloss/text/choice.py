@@ -9,9 +9,10 @@ from functools import lru_cache
 from isogloss.errors import SettingError
 from isogloss.records import Status
 from isogloss.text.body import REFUSED, REMEMBERED, SHORT, not_strict, part, ready, unparsed
+from isogloss.text.judged import asked, judged, ruled_out, turned_down
 from isogloss.text.packs import Cues, all_packs
 from isogloss.text.reading import Reading
-from isogloss.text.refusals import says_none, says_unknown, why_not
+from isogloss.text.refusals import hedges, says_none, says_unknown, why_not
 from isogloss.text.tokens import (
     CLOSERS,
     OPENERS,
@@ -62,7 +63,9 @@ def read_choice(text: str, n_options: int, *, strict: bool = False) -> Reading:
     4. A letter alone on its line.
     5. The reply opens with an option, "B) Puebla", and lists no other so.
     6. One letter set off by marks ("Considering all options, A"), when no other is mentioned and the reply
-       doesn't say that none fits or that it doesn't know.
+       doesn't say that none fits, that it doesn't know or that it depends.
+
+    A letter that words before it deny ("Not: A") or words after it judge wrong ("A: falsa") is none.
 
     When a reply opens as in 5 with one letter and its cue names another, it contradicts itself: `unparsed`.
     A reply that declines is `refused` whatever letters it holds; one that only says what an AI lacks ("as an AI I
@@ -119,6 +122,9 @@ def _read_lenient(answer: str, n_options: int) -> Reading:
     if body.disclaimed:
         return REFUSED
     alone = _alone(tokens)
+    sorted_out = judged(tokens)
+    if sorted_out and not alone:
+        return unparsed("options judged one by one")
     if alone:
         return _one(alone, n_options, "extra text set aside")
     if len(listed) > 1:
@@ -128,7 +134,7 @@ def _read_lenient(answer: str, n_options: int) -> Reading:
     mentioned, set_off = _mentioned(tokens, n_options), _set_off(tokens)
     if len(mentioned | set_off) > 1:
         return _one(mentioned | set_off, n_options, "")
-    if set_off and not says_none(body.text) and not says_unknown(body.text):
+    if set_off and not says_none(body.text) and not says_unknown(body.text) and not hedges(body.text):
         return _one(set_off, n_options, "extra text set aside")
     return unparsed(why_not(body.text) or "no letter")
 
@@ -223,6 +229,8 @@ def _cued(tokens: Sequence[Token], cue: Cue) -> set[str]:
     for i in range(cue.after, len(tokens)):
         token = tokens[i]
         if token.is_letter and not _abbreviated(tokens, i):
+            if turned_down(tokens, i):
+                return set()
             plain = token.text.isupper() or cue.kind in ("answer", "option", "box") or _bracketed(tokens, i)
             rivals = _rivals(tokens, i) if plain else set()
             if rivals or (plain and _stands(tokens, i, cued=True)):
@@ -253,7 +261,7 @@ def _affirmed(tokens: Sequence[Token]) -> Iterator[set[str]]:
         before = [earlier.word for earlier in tokens[max(0, i - 3) : i]]
         for cues in (pack.cues for pack in all_packs()) if j < len(tokens) and tokens[j].word else ():
             turned = cues.conjunction | cues.disjunction | cues.condition | cues.negation
-            if _calls_right(tokens, j, cues) and turned.isdisjoint(before):
+            if _calls_right(tokens, j, cues) and turned.isdisjoint(before) and not asked(tokens, j):
                 yield {token.text.upper()}
 
 
@@ -302,7 +310,7 @@ def _alone(tokens: Sequence[Token]) -> set[str]:
     found = set()
     for line in _lines(tokens):
         core = [token for _, token in line if token.text not in _AROUND]
-        if len(core) == 1 and core[0].is_letter:
+        if len(core) == 1 and core[0].is_letter and not ruled_out(tokens, line[0][0]):
             found.add(core[0].text.upper())
     return found
 
@@ -372,6 +380,12 @@ def _set_off(tokens: Sequence[Token]) -> set[str]:
     found = set()
     for i, token in enumerate(tokens):
         if not token.is_letter or _abbreviated(tokens, i) or _denied(tokens, i):
+            continue
+        before = i
+        while before and tokens[before - 1].text in OPENERS:
+            before -= 1
+        # A label that leads to an answer is a cue, and these have been looked for: any other leads elsewhere.
+        if (before and tokens[before - 1].text == ":") or ruled_out(tokens, i) or asked(tokens, i):
             continue
         led_in = i == 0 or tokens[i - 1].text in _LEADS_IN
         if (token.text.isupper() and led_in and _stands(tokens, i, cued=False)) or (

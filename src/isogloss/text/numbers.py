@@ -10,6 +10,7 @@ from typing import NamedTuple
 from isogloss.errors import SettingError
 from isogloss.records import Status
 from isogloss.text.body import REFUSED, REMEMBERED, SHORT, not_strict, part, ready, unparsed
+from isogloss.text.judged import is_verdict, leads_to_answer
 from isogloss.text.reading import Reading
 from isogloss.text.refusals import why_not
 from isogloss.text.tokens import CLOSERS, OPENERS, REACH, Token, find_cues, leads_on, tokenise, vocabulary
@@ -49,10 +50,12 @@ def read_numbers(text: str, n_options: int, *, strict: bool = False) -> Reading:
 
     1. The last word: `\\boxed{1/3}`, a cue that calls itself final ("Respuesta final: 1/3").
     2. A list that the reply opens with, and lists after a cue ("Respuesta: 1/3", "elijo 1 y 3", "uso 1 y 3").
-    3. A list after the noun for options ("las opciones 1 y 3"), or after a line that ends in a colon.
+    3. A list after the noun for options ("las opciones 1 y 3"), or after a label and a colon that holds a
+       cue ("Palabras que uso:") or is a place ("En Chile:"); any other label ("Falsas:", "Edad:") leads to nothing.
     4. Lines that are nothing but a list.
 
-    Nothing is read from a range ("1-3", "1 a 3"), from alternatives ("1 o 3"), from decimals or percentages, from a
+    Nothing is read from numbers with a verdict each ("1: no, 2: sí"),
+    from a range ("1-3", "1 a 3"), from alternatives ("1 o 3"), from decimals or percentages, from a
     number that another word follows ("2 términos", "1/3 de ellas"), from lines that number themselves (1., 2., 3., …
     with glosses: the reply's own enumeration or the options' numbers?), nor when any number of the deciding list is
     0 or beyond the last option. A repeated number counts once, with a note. A reply that declines is `refused`
@@ -122,6 +125,7 @@ _UNCLEAR = _List(problem="numbers that may be no list of options")
 _BROKEN_OFF = _List(problem="the list breaks off")
 _OWN_NUMBERING = _List(problem="lines that number themselves")
 _SEVERAL = _List(problem="several lists")
+_UNLED = _List(problem="a label that leads to no answer")
 _WORDS = _List(problem="a number among words")
 """The one problem that rather shows that this is no list."""
 
@@ -135,9 +139,7 @@ def _read_lenient(answer: str, n_options: int) -> Reading:
     opening = _list_at(tokens, 0)
     if opening is not None:
         cued.append(opening)
-    lines = [
-        found for line in _lines(tokens) if (found := _read_line(line)) is not None and found.numbers and found.bare
-    ]
+    lines = _bare_lines(tokens)
     for rank in (final, cued, named, [] if body.disclaimed else lines):
         if rank:
             return _agreed(rank, n_options)
@@ -165,25 +167,32 @@ def _cued(tokens: Sequence[Token]) -> tuple[list[_List], list[_List], list[_List
         i = cue.after
         while i < len(tokens) and not tokens[i].is_number and (leads_on(tokens, i, cue) or tokens[i].word in both):
             i += 1
+        colon = next((j for j in range(i - 1, cue.start, -1) if tokens[j].text == ":"), 0)
+        if colon and not leads_to_answer(tokens, colon, counted=True):
+            continue
         found = _list_at(tokens, i)
         if found is not None and found is not _WORDS:
             ranks[0 if cue.final else 2 if cue.kind == "option" else 1].append(found)
     for i, token in enumerate(tokens):
-        if token.text == ":" and _introduces(tokens, i):
+        if token.text == ":" and leads_to_answer(tokens, i):
             found = _list_at(tokens, i + 1)
             if found is not None and found is not _WORDS:
                 ranks[2].append(found)
     return ranks
 
 
-def _introduces(tokens: Sequence[Token], i: int) -> bool:
-    """Whether the text of the line before the colon at `i` neither denies anything nor holds a number."""
-    for token in reversed(tokens[max(0, i - 5 * REACH) : i]):
-        if token.text == "\n":
-            break
-        if token.is_number or token.word in vocabulary().negation or token.word in vocabulary().wrong:
-            return False
-    return True
+def _bare_lines(tokens: Sequence[Token]) -> list[_List]:
+    """Lines that are nothing but a list, unless the line before is a label that leads to no answer."""
+    lines = []
+    start, label = 0, True
+    for line in _lines(tokens):
+        found = _read_line(line)
+        if found is not None and found.numbers and found.bare:
+            lines.append(found if label else _UNLED)
+        if line and found is None:
+            label = line[-1].text != ":" or leads_to_answer(tokens, start + len(line) - 1)
+        start += len(line) + 1
+    return lines
 
 
 def _lines(tokens: Sequence[Token]) -> list[Sequence[Token]]:
@@ -327,6 +336,8 @@ def _gloss_end(line: Sequence[Token], i: int, *, delimited: bool, listed: bool) 
     A gloss is in brackets or quotes, or follows a mark ("1: auto", "1. auto", "1) auto", "1 - auto"). A full stop leads
     to one only if all earlier numbers have theirs (`listed`); else it ends the sentence.
     """
+    if i + 1 < len(line) and line[i].text in "([\"':=-–—." and _judges(line, i + 1):
+        return None
     if i < len(line) and line[i].text in "([\"'":
         return i if delimited and _is_number(line, i + 1) else _bracket_end(line, i)
     if not delimited:
@@ -344,6 +355,11 @@ def _gloss_end(line: Sequence[Token], i: int, *, delimited: bool, listed: bool) 
             return i
         i += 1
     return i
+
+
+def _judges(line: Sequence[Token], i: int) -> bool:
+    """Whether the gloss that begins at `i` is nothing but a verdict on its number: "no", "(falsa)"."""
+    return is_verdict(line[i].word) and (i + 1 == len(line) or not line[i + 1].word or line[i + 1].is_number)
 
 
 def _parts(line: Sequence[Token], i: int) -> bool:

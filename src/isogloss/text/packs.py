@@ -65,6 +65,8 @@ class Cues:
     """Small words between cue and answer: "la", "the", "que"."""
     right: frozenset[str] = frozenset()
     wrong: frozenset[str] = frozenset()
+    reject: frozenset[str] = frozenset()
+    """Words that take away from the options or measure the answer: "reject", "excluding", "confidence"."""
     final: frozenset[str] = frozenset()
     """Words that make a cue the last word on the matter."""
     conclude: frozenset[str] = frozenset()
@@ -75,6 +77,11 @@ class Cues:
     conjunction: frozenset[str] = frozenset()
     disjunction: frozenset[str] = frozenset()
     contrast: frozenset[str] = frozenset()
+    """Words that part a clause from one that limits it: "but", "sin embargo"."""
+    rather: frozenset[str] = frozenset()
+    """Those of them that go on with a denial: "sino"."""
+    place: frozenset[str] = frozenset()
+    """Words before a place's name that may stand as a label before a list: "in"."""
     both: frozenset[str] = frozenset()
     """Words that may stand before a list of numbers: "both", "only"."""
     because: frozenset[str] = frozenset()
@@ -115,12 +122,22 @@ class LanguagePack:
     hedge: Phrases
     partly: Phrases
     """Hedges only where they open a reply or follow "but": "sometimes"."""
+    limits: Phrases
+    """Right after "but": what is said next holds elsewhere, or less: "in", "only"."""
+    idioms: Phrases
+    """Begin like a denial and are none: "no doubt"."""
+    uses: Phrases
+    """Verbs of using: after a no and "but", they take the no back."""
+    never: frozenset[str]
+    """Folded words that take a yes back wherever they stand in its sentence: "never", "nobody"."""
+    contrast: frozenset[str]
+    """Words like "but", as written and folded; Spanish "mas" is one, "más" isn't."""
+    denial: frozenset[str]
+    """Folded words that deny what follows: negations, without those that also mean "or"."""
     both: re.Pattern[str]
     """Yes and no in one breath, in folded text."""
     because: re.Pattern[str]
     """A yes or no word followed by a reason, in folded text; group 1 is the word."""
-    contrast: re.Pattern[str]
-    """A folded word like "but"."""
     decline: tuple[str, ...]
     disclaimer: tuple[str, ...]
     none: tuple[str, ...]
@@ -213,9 +230,14 @@ def _make_pack(tag: str, content: Mapping[str, object]) -> LanguagePack:
         unknown=phrases("unknown"),
         hedge=phrases("hedge"),
         partly=phrases("partly"),
+        limits=phrases("limits"),
+        idioms=phrases("idioms"),
+        uses=phrases("uses"),
+        never=frozenset(map(fold, _words(yes_no, "never"))),
+        contrast=cues.contrast | frozenset(map(str.casefold, _words(cue_table, "but"))),
+        denial=cues.negation - cues.disjunction,
         both=_both(plain, cues),
         because=re.compile(rf"({_either(plain)})\s+(?:{_either(cues.because)})(?!{WORD_CHARACTER})"),
-        contrast=re.compile(_either(cues.contrast)),
         decline=_words(refusal, "decline"),
         disclaimer=_words(refusal, "disclaimer"),
         none=_words(cue_table, "none"),

@@ -103,6 +103,11 @@ def says_unknown(body: str) -> bool:
     return _any(_unknowns(all_packs()), body)
 
 
+def hedges(body: str) -> bool:
+    """Whether a normalised text hedges in some language ("maybe", "it depends")."""
+    return any(pack.hedge.search(body) for pack in all_packs())
+
+
 def says_none(body: str) -> bool:
     """Whether a normalised text says that no option fits."""
     return _any(_nones(all_packs()), body)

@@ -71,6 +71,10 @@ class Vocabulary(NamedTuple):
     names: frozenset[str]
     """Nouns for options and numbers."""
     letter_words: frozenset[str]
+    reject: frozenset[str]
+    place: frozenset[str]
+    leading: frozenset[str]
+    """Words that may lead to an answer before a colon."""
 
 
 @lru_cache(maxsize=1)
@@ -94,6 +98,9 @@ def vocabulary() -> Vocabulary:
         between=union("glue", "option", "numbers"),
         names=union("option", "numbers"),
         letter_words=frozenset(word for word in union("letter_words") if len(word) == 1),
+        reject=union("reject"),
+        place=union("place"),
+        leading=union("answer", "right", "option", "numbers", "choose", "use", "conclude", "final"),
     )
 
 
@@ -110,12 +117,17 @@ class Cue(NamedTuple):
     cues: Cues
 
 
+def _denies(word: str, cues: Cues) -> bool:
+    """Whether a word takes a cue of its language back: a denial, a condition, a word of rejecting."""
+    return word in cues.negation or word in cues.condition or word in cues.wrong or word in cues.reject
+
+
 def _guarded(tokens: Sequence[Token], i: int, cues: Cues) -> bool:
     """Whether the words before a cue, back to the last mark, deny it or make it a condition."""
     for token in reversed(tokens[max(0, i - 4) : i]):
         if not token.word:
             return False
-        if token.word in cues.negation or token.word in cues.condition or token.word in cues.wrong:
+        if _denies(token.word, cues):
             return True
     return False
 
@@ -134,7 +146,7 @@ def _beyond(tokens: Sequence[Token], i: int, cues: Cues) -> int | None:
             return j + 1
         if token.text in SENTENCE_ENDS or token.text == ";":
             return None
-        if token.word in cues.negation or token.word in cues.condition or token.word in cues.wrong:
+        if _denies(token.word, cues):
             return _DENIED
     return None
 

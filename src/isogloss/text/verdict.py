@@ -157,7 +157,7 @@ def _head_end() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _denial() -> re.Pattern[str]:
     """Words that deny the name right after them: "not the", "non-"."""
-    return re.compile(rf"(?<!\w)(?:{_either(vocabulary().negation)})[\s-]+(?:\w{{1,3}}\s+)?$")
+    return re.compile(rf"(?<!\w)(?:{_either(vocabulary().negation | vocabulary().wrong)})[\s-]+(?:\w{{1,3}}\s+)?$")
 
 
 def _read_strict(answer: str, known: _Groups) -> Reading | None:

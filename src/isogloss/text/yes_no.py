@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ _QUOTES = "\"'“”„‟«»‹›‘’‚‛「」『』"
 _STOPS = ".。।۔"
 _SENTENCE = re.compile(r"(¿?[^.!?\n…¿]*)([.!?\n…]+|(?=¿)|$)")
 _CLAUSE = re.compile(rf"[,;:()\[\]—–|{BOX_OPEN}{BOX_CLOSE}]|\s-\s")
+_QUOTED = frozenset(_QUOTES)
 _EDGE = " \t\"'¡¿*-#>"
 
 
@@ -53,6 +54,10 @@ def read_yes_no(text: str, language: str, *, strict: bool = False) -> Reading:
        words counts only where no comma follows: it may be "if".
     5. In the sentence that is read, not knowing ("no sé") and hedging ("depende") leave nothing to read; so do a
        hedge that opens another sentence, and yes and no in one breath ("sí y no") anywhere.
+
+    6. A yes or no is taken back, and nothing read, where its sentence or one that opens with "but" also holds the other
+       word at a clause's head or end ("no en México"), "never" or "nobody" after a yes, a limit after "but" ("pero solo
+       en…"), or a condition ("si…", "unless").
 
     A "no" inside a word is none, and a reply in another language is `unparsed` with a note.
 
@@ -94,9 +99,15 @@ def _bare(answer: str) -> str:
     return bare.strip().strip(_QUOTES).strip()
 
 
+class _Clause(NamedTuple):
+    text: str
+    turns: bool
+    """Comes after a word like "but"."""
+
+
 class _Sentence(NamedTuple):
     text: str
-    clauses: tuple[str, ...]
+    clauses: tuple[_Clause, ...]
     asks: bool
 
 
@@ -106,21 +117,31 @@ def _sentences(text: str, pack: LanguagePack) -> list[_Sentence]:
     for found in _SENTENCE.finditer(text):
         if not found[1].strip(_EDGE):
             continue
-        clauses = [clause for piece in _CLAUSE.split(found[1]) for clause in _contrasted(piece, pack)]
-        sentences.append(_Sentence(found[1], tuple(filter(None, clauses)), "?" in found[2]))
+        sentences.append(_Sentence(found[1], tuple(_clauses(found[1], pack)), "?" in found[2]))
     return sentences
 
 
-def _contrasted(clause: str, pack: LanguagePack) -> Iterator[str]:
-    """A clause parted at words like "but"."""
-    words: list[str] = []
-    for word in clause.split():
-        if pack.contrast.fullmatch(fold(word)):
-            yield " ".join(words)
+def _clauses(sentence: str, pack: LanguagePack) -> Iterator[_Clause]:
+    """Clauses of a sentence, parted at marks and at words like "but"; empty ones left out."""
+    turns = False
+    for piece in _CLAUSE.split(sentence):
+        words: list[str] = []
+        written = piece.split()
+        i = 0
+        while i < len(written):
+            length = next((n for n in (2, 1) if " ".join(written[i : i + n]).casefold() in pack.contrast), 0)
+            if not length:
+                words.append(written[i])
+                i += 1
+                continue
+            if words:
+                yield _Clause(" ".join(words), turns)
+            turns = fold(written[i]) not in pack.cues.rather
             words = []
-        else:
-            words.append(word)
-    yield " ".join(words)
+            i += length
+        if words:
+            yield _Clause(" ".join(words), turns)
+            turns = False
 
 
 def _read_lenient(answer: str, pack: LanguagePack) -> Reading:
@@ -136,7 +157,7 @@ def _read_lenient(answer: str, pack: LanguagePack) -> Reading:
         return unparsed("both")
     cued = _cued(body.text, pack)
     if cued:
-        opening = pack.plain.get(fold(sentences[0].clauses[0])) if sentences and sentences[0].clauses else None
+        opening = pack.plain.get(fold(sentences[0].clauses[0].text)) if sentences and sentences[0].clauses else None
         return _decided(cued | ({opening} if opening is not None else set()))
     if body.disclaimed:
         return REFUSED
@@ -160,24 +181,88 @@ def _from_sentences(sentences: list[_Sentence], pack: LanguagePack) -> Reading:
     doubt = _doubt(first.text, pack)
     if doubt:
         return unparsed(doubt)
-    if first.clauses and pack.partly.match(first.clauses[0]):
+    if first.clauses and pack.partly.match(first.clauses[0].text):
         return unparsed("hedge")
     signals = set()
     for clause in first.clauses:
         alone = len(sentences) == len(first.clauses) == 1 or clause == first.clauses[-1]
-        value = _signal(_unfilled(clause, pack), pack, last=alone, opens=clause is first.clauses[0])
+        value = _signal(_unfilled(clause.text, pack), pack, last=alone, opens=clause is first.clauses[0])
         if value is not None:
             signals.add(value)
-        elif signals and pack.partly.match(clause) and _after_contrast(first.text, clause, pack):
-            return unparsed("hedge")
+    checked = [first]
     for sentence in later:
-        if sentence.clauses and pack.hedge.match(sentence.clauses[0]):
+        if sentence.clauses and pack.hedge.match(sentence.clauses[0].text):
             return unparsed("hedge")
-        for clause in sentence.clauses:
-            value = _word(fold(_unfilled(clause, pack)), pack)
-            if value is not None and not _doubt(sentence.text, pack):
-                signals.add(value)
+        found = _later(sentence, pack)
+        signals |= found
+        if found or (sentence.clauses and sentence.clauses[0].turns):
+            checked.append(sentence)
+    if len(signals) == 1:
+        [value] = signals
+        reason = next(filter(None, (_taken_back(sentence.clauses, pack, value=value) for sentence in checked)), "")
+        if reason:
+            return unparsed(reason)
     return _decided(signals) if signals else unparsed(_why(sentences, pack))
+
+
+def _later(sentence: _Sentence, pack: LanguagePack) -> set[bool]:
+    """What a sentence after the first says: the bare word in it, or a denial that is all there is of it."""
+    if _doubt(sentence.text, pack):
+        return set()
+    values = {_word(fold(_unfilled(clause.text, pack)), pack) for clause in sentence.clauses}
+    if len(sentence.clauses) == 1:
+        clause = sentence.clauses[0].text
+        denies = pack.no_statement.match(clause)
+        whole = denies is not None and denies.end() == len(denies.string)
+        nobody = not pack.never.isdisjoint(fold(clause).split()[:1]) and pack.uses.search(clause)
+        if pack.plain.get(fold(clause)) is False or whole or nobody:
+            values.add(False)
+    return {value for value in values if value is not None}
+
+
+def _taken_back(clauses: Iterable[_Clause], pack: LanguagePack, *, value: bool) -> str:
+    """What in the clauses of a sentence that says `value` takes it back: "both", "hedge", or "" for nothing."""
+    for clause in clauses:
+        folded = fold(clause.text).strip(_EDGE)
+        words = folded.split()
+        idiom = pack.idioms.match(folded)
+        if idiom is not None and idiom.end() == len(folded):
+            continue
+        limited = clause.turns and (pack.limits.match(folded) or pack.partly.match(folded))
+        if limited or _conditional(clause.text, pack):
+            return "hedge"
+        if (not value) in _marks(clause.text, pack) or (value and not pack.never.isdisjoint(words)):
+            return "both"
+        if clause.turns:
+            uses = not value and _QUOTED.isdisjoint(clause.text) and pack.uses.search(folded)
+            if uses or (value and not pack.denial.isdisjoint(words)):
+                return "both"
+    return ""
+
+
+def _marks(clause: str, pack: LanguagePack) -> set[bool]:
+    """Yes and no words at the head or end of a clause, or right after an "and" in it: "no en Chile", "en México sí"."""
+    written = clause.casefold().strip(_EDGE).split()
+    words = [fold(word).strip(_EDGE) for word in written]
+    plain = pack.plain.get(" ".join(words))
+    if not words or plain is not None:
+        # "No, claro" agrees with itself; "sí, nunca" and "no, claro que sí" don't.
+        return {False} if plain is False else {True for word in words if word in pack.yes}
+    links = pack.cues.conjunction
+    heads = [0, *(i + 1 for i, word in enumerate(words[:-1]) if word in links)]
+    found = {False for i in heads if words[i] in pack.no or words[i] in pack.denial}
+    found |= {True for i in heads if words[i] in pack.yes and written[i] not in pack.if_words}
+    last = _word(words[-1], pack)
+    return found | ({last} if last is not None else set())
+
+
+def _conditional(clause: str, pack: LanguagePack) -> bool:
+    """Whether a clause begins with an "if" that is written like a yes ("si es de Chile"), and is no plain statement."""
+    head, _, rest = clause.casefold().partition(" ")
+    if head not in pack.if_words or not rest:
+        return False
+    said = pack.yes_statement.match(fold(clause))
+    return said is None or said.end() != len(said.string)
 
 
 def _why(sentences: list[_Sentence], pack: LanguagePack) -> str:
@@ -188,12 +273,6 @@ def _why(sentences: list[_Sentence], pack: LanguagePack) -> str:
         if bare in other.yes or bare in other.no:
             return f"answered in another language ({other.tag})"
     return _doubt(whole, pack) or "neither yes nor no"
-
-
-def _after_contrast(sentence: str, clause: str, pack: LanguagePack) -> bool:
-    """Whether a clause follows a word like "but"."""
-    before = sentence[: sentence.find(clause)].split()
-    return bool(before) and pack.contrast.fullmatch(fold(before[-1])) is not None
 
 
 def _unfilled(clause: str, pack: LanguagePack) -> str:
@@ -229,7 +308,7 @@ def _signal(clause: str, pack: LanguagePack, *, last: bool, opens: bool) -> bool
     if pack.affirm.match(clause):
         return True
     head = clause.casefold().split(maxsplit=1)[0] if clause else ""
-    if head in pack.if_words and not last:
+    if head in pack.if_words and (not last or _conditional(clause, pack)):
         return None
     return True if pack.yes_statement.match(clause) else None
 
@@ -242,22 +321,25 @@ def _cued(text: str, pack: LanguagePack) -> set[bool]:
         if cue.kind not in ("box", "answer"):
             continue
         for i in range(cue.after, min(cue.after + 8, len(tokens))):
-            value = _word_at([token.text for token in tokens[i : i + 24]], pack)
-            if value is not None:
-                ranks[0 if cue.final else 1].add(value)
+            values = _word_at([token.text for token in tokens[i : i + 24]], pack)
+            if values:
+                ranks[0 if cue.final else 1].update(values)
                 break
             if not leads_on(tokens, i, cue):
                 break
     return ranks[0] or ranks[1]
 
 
-def _word_at(pieces: list[str], pack: LanguagePack) -> bool | None:
-    """The yes or no that pieces of text begin with, when the rest of its sentence doesn't take it back."""
+def _word_at(pieces: list[str], pack: LanguagePack) -> set[bool]:
+    """The yes or no that pieces of text begin with; both when the rest of its sentence takes it back."""
     end = next((i for i, piece in enumerate(pieces) if piece in ".!?\n…" + BOX_CLOSE), len(pieces))
     if end < len(pieces) and pieces[end] == "?":
-        return None
+        return set()
     rest = " ".join(pieces[:end])
     clause = _CLAUSE.split(rest)[0].strip(_EDGE)
     if not clause or _doubt(rest, pack):
-        return None
-    return _signal(clause, pack, last=clause == rest.strip(_EDGE), opens=True)
+        return set()
+    value = _signal(clause, pack, last=clause == rest.strip(_EDGE), opens=True)
+    if value is None:
+        return set()
+    return {value, not value} if _taken_back(_clauses(rest, pack), pack, value=value) else {value}
