@@ -142,6 +142,17 @@ def test_scoring_and_coding_again_change_nothing(here):
     assert (here / "r" / "estimates.csv").read_bytes() == before
 
 
+def test_damaged_outputs_are_made_again_from_the_ledger(here):
+    isogloss("run", "lexicon", *MADE_UP, "-m", "scripted/rambles", "--out", "r")
+    whole = (here / "r" / "estimates.csv").read_bytes()
+    for name in ("answers.parquet", "estimates.csv"):
+        (here / "r" / name).write_bytes(b"PAR1 damaged")
+    assert "unparsed" in isogloss("invalid", "r").stdout
+    (here / "r" / "estimates.csv").write_bytes(b"damaged")
+    assert "f1" in isogloss("report", "r", "--format", "csv").stdout
+    assert (here / "r" / "estimates.csv").read_bytes() == whole
+
+
 def test_invalid_replies_are_shown_by_reason(here):
     isogloss("run", "lexicon", *MADE_UP, "-m", "scripted/rambles", "--out", "r")
     done = isogloss("invalid", "r")
@@ -173,6 +184,7 @@ def test_studies_models_and_doctor_answer(here):
     ("args", "words"),
     [
         (["run", "lexicn", "words.csv", "-m", "scripted/random"], "no study named 'lexicn'; did you mean 'lexicon'?"),
+        (["run", "lexicon", "sampel", "-m", "scripted/random"], "did you mean 'sample'?"),
         (["run", "lexicon", "none.csv", "-m", "scripted/random"], "none.csv"),
         (["run", "lexicon", "words.csv", "-m", "scripted/random"], "XA"),
         (["run", "lexicon", *MADE_UP, "-m", "scripted/randon"], "did you mean 'random'?"),
@@ -217,6 +229,20 @@ def test_a_folder_with_another_run_is_left_alone(here):
     isogloss("run", "lexicon", *MADE_UP, "-m", "scripted/random", "--out", "r")
     line = complaint("run", "lexicon", *MADE_UP, "-m", "scripted/random", "--out", "r", "--seed", "3")
     assert "another seed (0, not 3)" in line
+
+
+def test_a_model_asked_in_two_runs_keeps_its_rows_apart(here):
+    for seed in (1, 2):
+        isogloss("run", "lexicon", *MADE_UP, "-m", "scripted/random", "--out", f"s{seed}", "--seed", seed)
+    rows = json.loads(isogloss("report", "s1", "s2", "--format", "json", "--where", "measure=f1").stdout)
+    keys = [tuple(sorted(row["group"].items())) for row in rows]
+    assert len(keys) == len(set(keys))
+    assert {row["group"]["model"] for row in rows if "model" in row["group"]} == {
+        "scripted/random (s1)",
+        "scripted/random (s2)",
+    }
+    isogloss("report", "s1", "s2", "--out", "both.html")
+    assert "scripted/random (s2)" in (here / "both.html").read_text(encoding="utf-8")
 
 
 def test_runs_of_different_data_do_not_share_a_report(here):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.api.asking import DEFAULT_CONNECTIONS, Summary, ask
 from isogloss.api.job import Job, default_out, find_study, prepare
-from isogloss.api.opened import Run, state, write_report
+from isogloss.api.opened import Run, estimates_of, state, write_report
 from isogloss.errors import DataError, SettingError
 from isogloss.run.analyse import held_plan
 from isogloss.run.execute import Observer
@@ -34,6 +34,7 @@ __all__ = [
     "ask",
     "check_data",
     "default_out",
+    "estimates_of",
     "find_study",
     "prepare",
     "run_study",

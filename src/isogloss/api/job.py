@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from isogloss import studies
 from isogloss.errors import SettingError
 from isogloss.records import Dataset, RunSpec, Sampling
+from isogloss.registry import unknown_name
 from isogloss.run.plan import Forecast, forecast, plan_digest, planned
 from isogloss.study import Question, Settings, Source, Study
 
@@ -44,6 +45,8 @@ def load(study: Study, data: Source, settings: Settings) -> Dataset:
     if isinstance(data, str) and data in study.samples:
         dataset = study.load(study.samples[data], settings)
         return dataset.model_copy(update={"name": data})
+    if isinstance(data, str) and not Path(data).exists() and not Path(data).suffix:
+        raise unknown_name("file or sample", data, study.samples)
     return study.load(data, settings)
 
 

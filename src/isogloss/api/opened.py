@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss import studies
 from isogloss.records import Estimate, Status
-from isogloss.run.analyse import analyse, current_arms, held_plan, is_current, standing, state_of
+from isogloss.run.analyse import analyse, current_arms, held_estimates, held_plan, is_current, standing, state_of
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
 
@@ -33,11 +33,8 @@ class Run:
     @property
     def records(self) -> list[Estimate]:
         """Estimates as records; scored first where the ledger holds newer replies."""
-        from isogloss.reports import read_estimates
-
-        if not self.is_analysed():
-            self.score()
-        return read_estimates(self.folder.estimates_file)
+        known = held_estimates(self.folder) if self.is_analysed() else None
+        return self.score() if known is None else known
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -74,6 +71,14 @@ class Run:
     def report(self, path: str | Path | None = None) -> Path:
         """Write the HTML report; returns where it is."""
         return write_report([self], path)
+
+
+def estimates_of(runs: Sequence[Run]) -> list[Estimate]:
+    """Estimates of several runs in one list; a model that several runs asked carries its run's name, too."""
+    from isogloss.run.report import distinct_names, merged
+
+    names = distinct_names([run.folder for run in runs], [run.spec for run in runs])
+    return merged([run.records for run in runs], names)
 
 
 def write_report(runs: Sequence[str | Path | Run], out: str | Path | None = None) -> Path:

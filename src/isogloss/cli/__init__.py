@@ -31,7 +31,7 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        complain(f"{place}{error.strerror or error}; what was answered is kept, the same command goes on")
+        complain(f"{place}{error.strerror or error}")
         sys.exit(1)
 
 

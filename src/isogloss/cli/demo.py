@@ -47,7 +47,7 @@ def demo(
     finally:
         display.close()
     report = api.write_report(folders, out / "report.html")
-    estimates = [estimate for folder in folders for estimate in api.Run(folder).records]
+    estimates = api.estimates_of([api.Run(folder) for folder in folders])
     if json:
         say_json({"runs": folders, "report": str(report)})
     else:

@@ -21,6 +21,7 @@ def report(
     """Write the report of one or more runs."""
     from isogloss import api
     from isogloss.errors import SettingError
+    from isogloss.files import whole_file
     from isogloss.reports import FORMATS, render
     from isogloss.reports import where as select
 
@@ -32,10 +33,11 @@ def report(
         return
     if format not in FORMATS:
         raise SettingError(f"no format {format!r}; there are html, {', '.join(FORMATS)}")
-    estimates = [estimate for run in runs for estimate in api.Run(run).records]
+    estimates = api.estimates_of([api.Run(run) for run in runs])
     text = render(select(estimates, where) if where else estimates, format)
     if out is None:
         say(text.rstrip("\n"))
     else:
-        out.write_text(text, encoding="utf-8", newline="")
+        with whole_file(out) as partial:
+            partial.write_text(text, encoding="utf-8", newline="")
         note(f"wrote {out}")

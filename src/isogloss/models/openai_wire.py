@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, NamedTuple
 
 import msgspec
 
 from isogloss.models.faults import PassingError, ProviderWords, shorten, words_in
 from isogloss.records import Status
-
-
-class Usage(msgspec.Struct):
-    """Tokens used."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
 
 
 class Part(msgspec.Struct):
@@ -47,7 +42,7 @@ class ChatReply(msgspec.Struct):
     """A body that came with 200: a reply, or an error that should have come with another code."""
 
     choices: list[Choice] | None = None
-    usage: Usage | None = None
+    usage: Any = None
     model: str | None = None
     system_fingerprint: str | None = None
     error: Any = None
@@ -56,6 +51,7 @@ class ChatReply(msgspec.Struct):
     promptFeedback: Any = None  # noqa: N815 - the wire's own name
 
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NO_MESSAGE = ReplyMessage()
 _decoder = msgspec.json.Decoder(ChatReply)
 
@@ -88,6 +84,34 @@ class InnerError(Exception):
         self.words = words
 
 
+def _decode(body: bytes) -> ChatReply:
+    """The body as a reply; characters that are none (half a surrogate pair) are marked, not a reason to pay twice."""
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            return msgspec.convert(_whole_characters(json.loads(body.decode("utf-8", "replace"))), ChatReply)
+        except (ValueError, RecursionError):
+            shown = shorten(body.decode("utf-8", "replace"))
+            raise PassingError(f"the reply isn't a chat completion ({error}): {shown or 'empty body'}") from None
+
+
+def _whole_characters(value: object) -> object:
+    if isinstance(value, str):
+        return _HALF_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list):
+        return [_whole_characters(part) for part in value]
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(part) for key, part in value.items()}
+    return value
+
+
+def _tokens(usage: object, name: str) -> int | None:
+    """A count of tokens, where the provider tells one that can be."""
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if isinstance(count, int) and count >= 0 else None
+
+
 def read_reply(body: bytes) -> Outcome:
     """Read a body that came with 200.
 
@@ -98,11 +122,7 @@ def read_reply(body: bytes) -> Outcome:
     PassingError
         For a body that isn't the JSON of a chat completion, or has no choice or content in it.
     """
-    try:
-        reply = _decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        shown = shorten(body.decode("utf-8", "replace"))
-        raise PassingError(f"the reply isn't a chat completion ({error}): {shown or 'empty body'}") from None
+    reply = _decode(body)
     if reply.error:
         raise InnerError(words_in({"error": reply.error}))
     if not reply.choices:
@@ -125,8 +145,8 @@ def read_reply(body: bytes) -> Outcome:
         _reasoning(message),
         choice.finish_reason,
         error_words,
-        usage.prompt_tokens if usage is not None else None,
-        usage.completion_tokens if usage is not None else None,
+        _tokens(usage, "prompt_tokens"),
+        _tokens(usage, "completion_tokens"),
         _version(reply),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from isogloss.errors import DataError
+from isogloss.files import whole_file
 from isogloss.records import Estimate, Status
 
 if TYPE_CHECKING:
@@ -89,9 +89,8 @@ def to_csv(estimates: Sequence[Estimate]) -> str:
 def write_estimates(path: Path, estimates: Sequence[Estimate]) -> None:
     """Write `estimates.csv`, whole or not at all."""
     text = to_csv(estimates)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="")
-    os.replace(part, path)
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")
 
 
 def read_estimates(path: Path) -> list[Estimate]:

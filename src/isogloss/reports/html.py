@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from isogloss.errors import DataError
+from isogloss.files import whole_file
 from isogloss.records import Estimate
 from isogloss.reports import words
 from isogloss.reports.context import ReportContext
@@ -60,10 +60,9 @@ def write_html(path: Path, context: ReportContext) -> None:
         If the file can't be written, or two sections have one id.
     """
     text = to_html(context)
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
+        with whole_file(path) as partial:
+            partial.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DataError(f"can't write {path}: {error.strerror}") from error
 

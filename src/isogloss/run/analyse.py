@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from isogloss.errors import DataError
 from isogloss.records import Answer, Condition, Dataset, Estimate, RunSpec
 from isogloss.run.answers import read_answers, write_answers
 from isogloss.run.collector import rare_collections
@@ -87,7 +88,7 @@ def standing(ledger: Ledger, plan: Plan | None, arms: Sequence[Arm], repeats: in
 
 def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estimate], pd.DataFrame, Dataset, Settings]:
     """Code and score a run, and keep that beside its ledger; what is kept and current is read, unless `again`."""
-    from isogloss.reports import read_estimates, write_estimates
+    from isogloss.reports import write_estimates
 
     spec = folder.spec()
     settings = study.parse_settings(spec.settings)
@@ -95,8 +96,10 @@ def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estim
         dataset = ledger.dataset(spec.data_digest)
         state = state_of(ledger, study, spec)
         if not again and is_current(folder, "analysed", state):
-            answers = read_answers(folder.answers_file, folder.facts()["coders"])
-            return read_estimates(folder.estimates_file), answers, dataset, settings
+            held = read_answers(folder.answers_file, folder.facts()["coders"])
+            known = held_estimates(folder)
+            if held is not None and known is not None:
+                return known, held, dataset, settings
         with rare_collections():
             answers = code(study, ledger, spec, dataset)
     estimates = study.estimate(answers, dataset, settings, spec.seed)
@@ -104,6 +107,16 @@ def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estim
     write_estimates(folder.estimates_file, estimates)
     folder.note(analysed=state, coders=sorted(set(answers["coder"])))
     return estimates, answers, dataset, settings
+
+
+def held_estimates(folder: RunFolder) -> list[Estimate] | None:
+    """The estimates kept with a run; None where the file is damaged, since they can be made again."""
+    from isogloss.reports import read_estimates
+
+    try:
+        return read_estimates(folder.estimates_file)
+    except DataError:
+        return None
 
 
 def is_current(folder: RunFolder, what: str, state: Mapping[str, object]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isogloss.files import whole_file
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -21,14 +23,13 @@ def write_answers(frame: pd.DataFrame, path: Path) -> None:
     flat = frame.copy()
     for name in JSON_COLUMNS:
         flat[name] = list(map(_JsonText(), flat[name]))
-    if path.exists():
-        held = pd.read_parquet(path)
+    held = _read(path) if path.exists() else None
+    if held is not None:
         held = held[~held["coder"].isin(set(flat["coder"]))]
         if len(held):
             flat = pd.concat([held, flat], ignore_index=True)
-    partial = path.with_suffix(".parquet.partial")
-    flat.to_parquet(partial, index=False)
-    partial.replace(path)
+    with whole_file(path) as partial:
+        flat.to_parquet(partial, index=False)
 
 
 class _JsonText:
@@ -49,11 +50,24 @@ class _JsonText:
         return text
 
 
-def read_answers(path: Path, coders: Collection[str]) -> pd.DataFrame:
-    """Read what `write_answers` wrote: the rows of some coders, with the values they had."""
+def _read(path: Path) -> pd.DataFrame | None:
+    """The rows of a file; None where it is damaged, since it can be made again from the ledger."""
+    import pandas as pd
+    from pyarrow import ArrowException
+
+    try:
+        return pd.read_parquet(path)
+    except (ArrowException, ValueError, KeyError, OSError):
+        return None
+
+
+def read_answers(path: Path, coders: Collection[str]) -> pd.DataFrame | None:
+    """Read what `write_answers` wrote: the rows of some coders, with the values they had; None where it is damaged."""
     import pandas as pd
 
-    frame = pd.read_parquet(path)
+    frame = _read(path)
+    if frame is None or not {"coder", "repeat", *JSON_COLUMNS} <= set(frame.columns):
+        return None
     frame = frame[frame["coder"].isin(coders)].reset_index(drop=True)
     columns: dict[str, object] = {}
     for name in frame.columns:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from isogloss.errors import SettingError, StoreError
+from isogloss.files import whole_file
 from isogloss.records import RunSpec
 from isogloss.store import Ledger
 from isogloss.version import __version__
@@ -122,9 +122,8 @@ class RunFolder:
 
     def _write(self, facts: Mapping[str, object]) -> None:
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
-        partial = self.spec_file.with_suffix(".json.partial")
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, self.spec_file)
+        with whole_file(self.spec_file) as partial:
+            partial.write_text(text, encoding="utf-8")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isogloss.errors import DataError
+from isogloss.files import whole_file
 from isogloss.records import AnswerForm, Condition, Dataset, Prompt, RunSpec, content_id
 from isogloss.study import Question, Settings, Study
 
@@ -51,7 +52,7 @@ def write_prompts(questions: Iterable[Question], path: Path) -> int:
     """
     seen = set()
     try:
-        with path.open("w", encoding="utf-8", newline="\n") as file:
+        with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
             for item, condition, prompt in questions:
                 if prompt.id in seen:
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,20 +41,24 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
                 f"{folder.path} asks {spec.study} on {spec.data}, {folders[0].path} asks {specs[0].study} on "
                 f"{specs[0].data}; one report takes runs of one study on one data set"
             )
-    estimates: list[Estimate] = []
-    frames = []
+    parts, frames = [], []
+    names = distinct_names(folders, specs)
     for folder in folders:
         found, answers, dataset, settings = analyse(study, folder, again=False)
-        estimates += [estimate for estimate in found if estimate not in estimates]
+        parts.append(found)
         frames.append(answers)
-    answers = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    estimates = merged(parts, names)
+    answers = pd.concat(
+        [frame.assign(model=frame["model"].replace(of)) for frame, of in zip(frames, names, strict=True)],
+        ignore_index=True,
+    )
     sections = study.sections(estimates, answers, dataset, settings) if study.sections else ()
     context = ReportContext(
         title=f"{study.title} ({dataset.name})",
         study=study.name,
         study_version=study.version,
         study_title=study.title,
-        runs=tuple(_run_facts(folder, spec) for folder, spec in zip(folders, specs, strict=True)),
+        runs=tuple(_run_facts(folder, spec, of) for folder, spec, of in zip(folders, specs, names, strict=True)),
         dataset=_dataset_facts(dataset, specs[0], study),
         estimates=tuple(estimates),
         sections=tuple(sections),
@@ -70,7 +75,32 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
                 folder.note(reported=state_of(ledger, study, folder.spec()))
 
 
-def _run_facts(folder: RunFolder, spec: RunSpec) -> RunFacts:
+def distinct_names(folders: Sequence[RunFolder], specs: Sequence[RunSpec]) -> list[dict[str, str]]:
+    """For each run, model → the name it has in a common table: with its run's where several runs have the model."""
+    models = [[model.partition("@")[0] for model in spec.models] for spec in specs]
+    n_runs = Counter(model for held in models for model in held)
+    return [
+        {model: f"{model} ({folder.path.name})" if n_runs[model] > 1 else model for model in held}
+        for folder, held in zip(folders, models, strict=True)
+    ]
+
+
+def merged(parts: Sequence[Sequence[Estimate]], names: Sequence[Mapping[str, str]]) -> list[Estimate]:
+    """Estimates of several runs in one list. Of those that go by the data alone, the one over most answers is kept."""
+    kept: dict[tuple[str, frozenset[tuple[str, str]]], Estimate] = {}
+    for found, name_of in zip(parts, names, strict=True):
+        for estimate in found:
+            group = dict(estimate.group)
+            if "model" in group:
+                group["model"] = name_of.get(group["model"], group["model"])
+                estimate = estimate.model_copy(update={"group": group})
+            key = (estimate.measure, frozenset(group.items()))
+            if key not in kept or estimate.n_answers > kept[key].n_answers:
+                kept[key] = estimate
+    return list(kept.values())
+
+
+def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> RunFacts:
     from isogloss.reports.context import ModelFacts, RunFacts
 
     facts = folder.facts()
@@ -84,7 +114,7 @@ def _run_facts(folder: RunFolder, spec: RunSpec) -> RunFacts:
             words = [word for word, able in (("chat", arm.chats), ("log-probabilities", arm.scores)) if able]
             models.append(
                 ModelFacts(
-                    name=arm.model,
+                    name=name_of.get(arm.model, arm.model),
                     revision=arm.revision,
                     abilities=tuple(words),
                     sampling=_sampling_words(arm.sampling),

@@ -6,6 +6,7 @@ Write-ahead logging lets others read while a run writes. Only this package opens
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from collections import Counter
@@ -63,9 +64,14 @@ class Ledger:
         if not create and not path.exists():
             raise StoreError(f"no ledger at {path}; is that a run folder?")
         with _plain_errors(str(path)):
-            self._connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            read_only = not create and not os.access(path.parent, os.W_OK)
+            address = f"{path.absolute().as_uri()}{'?immutable=1' if read_only else ''}"
+            self._connection = sqlite3.connect(
+                address, uri=True, timeout=10, isolation_level=None, check_same_thread=False
+            )
             try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
+                if not read_only:
+                    self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
                 self._connection.execute("PRAGMA cache_size = -4000")

@@ -89,7 +89,10 @@ def migrate(connection: sqlite3.Connection, *, where: str, create: bool) -> None
     StoreError
         If the file is another program's, from a newer isogloss, or empty (without `create`).
     """
-    if _version(connection, where, create) == len(MIGRATIONS):
+    connection.execute("BEGIN")  # one view of the file for all that is read of it
+    version = _version(connection, where, create)
+    connection.execute("COMMIT")
+    if version == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 from isogloss.errors import SettingError
+from isogloss.files import whole_file
 from isogloss.studies.lexicon.items import MINUS, PLUS
 
 HOW_TO = (
@@ -78,7 +80,10 @@ def write_template(path: Path) -> None:
         table.column_dimensions[column].width = width
     table.freeze_panes = "E2"
     book.active = 1
+    content = BytesIO()
+    book.save(content)
     try:
-        book.save(path)
+        with whole_file(path) as partial:
+            partial.write_bytes(content.getvalue())
     except OSError as error:
         raise SettingError(f"can't write {path}: {error.strerror or error}") from error
