@@ -41,6 +41,15 @@ class Settings(Record):
     """Base of a study's settings: every field has a default and a description (`isogloss studies NAME` lists them)."""
 
 
+def setting_error(error: ValidationError) -> SettingError:
+    """The first thing wrong with some settings, in one line."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["input"] is None:
+        return SettingError(f"setting {name!r} needs a value")
+    return SettingError(f"setting {name!r}: {first['msg'].removeprefix('Value error, ')}, got {first['input']!r}")
+
+
 class Coder(NamedTuple):
     """A versioned rule that reads responses."""
 
@@ -119,9 +128,7 @@ class Study:
         try:
             return self.settings.model_validate(dict(given))
         except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
-            raise SettingError(f"setting {name!r}: {first['msg']}, got {first['input']!r}") from error
+            raise setting_error(error) from error
 
     def questions(self, dataset: Dataset, settings: Settings, seed: int) -> Iterator[Question]:
         """Every question with its prompt, in the order of asking."""

@@ -222,7 +222,7 @@ def test_responses_that_do_not_belong_are_named_by_row(here):
     score = ("score", "lexicon", "--data", "words.csv", "--set", "places=places.csv", "--responses", "replies.csv")
     assert "replies.csv row 2: no prompt 'b2:00'" in complaint(*score)
     (here / "replies.csv").write_text("prompt,response\nb2:00,Sí\n", encoding="utf-8")
-    assert "has no 'prompt_id'" in complaint(*score)
+    assert "has no column 'prompt_id'" in complaint(*score)
 
 
 def test_a_folder_with_another_run_is_left_alone(here):

@@ -48,7 +48,7 @@ def run_study(
     study: str | Study,
     data: Source,
     *,
-    models: Sequence[str | Model],
+    models: str | Sequence[str | Model],
     out: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
     seed: int = 0,
@@ -66,7 +66,7 @@ def run_study(
     study : str or Study
     data : str, Path or DataFrame
         Name of a sample, path of a file, or a table.
-    models : sequence of str or Model
+    models : str, or sequence of str or Model
         `provider/model[@revision]`, or model values.
     out : path, optional
         Run folder; a stable one under `runs/` otherwise. What it holds already isn't asked again.
@@ -78,6 +78,7 @@ def run_study(
     Run
         With `estimates` and `answers` (data frames), `report()` and `summary`.
     """
+    models = [models] if isinstance(models, str) else models
     values = [model for model in models if not isinstance(model, str)]
     if values and len(values) != len(models):
         raise SettingError("models are either all names or all model values")

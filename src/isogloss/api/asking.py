@@ -79,6 +79,8 @@ def ask(
         spec = folder.begin(job.spec)
         with folder.ledger(create=True) as ledger:
             ledger.add_dataset(job.dataset, spec.data_digest)
+            if "analysed" in folder.facts() and not ledger.n_responses():
+                warn(f"the ledger of {folder.path} holds no reply any more; everything is asked again")
             plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
             for model in models:
                 check_abilities(model, plan, spec.sampling)

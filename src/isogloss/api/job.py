@@ -9,11 +9,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from isogloss import studies
-from isogloss.errors import SettingError
 from isogloss.records import Dataset, RunSpec, Sampling
 from isogloss.registry import unknown_name
 from isogloss.run.plan import Forecast, forecast, plan_digest, planned
-from isogloss.study import Question, Settings, Source, Study
+from isogloss.study import Question, Settings, Source, Study, setting_error
 
 
 def find_study(study: str | Study) -> Study:
@@ -35,8 +34,7 @@ def split_settings(study: Study, given: Mapping[str, object]) -> tuple[Settings,
     try:
         sampling = Sampling.model_validate({"max_tokens": study.default_max_tokens, **of_sampling})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise SettingError(f"setting {first['loc'][0]!r}: {first['msg']}, got {first['input']!r}") from error
+        raise setting_error(error) from error
     return settings, sampling
 
 
@@ -81,18 +79,21 @@ def prepare(
     study = find_study(study)
     parsed, sampling = split_settings(study, settings or {})
     dataset = load(study, data, parsed)
-    spec = RunSpec(
-        study=study.name,
-        study_version=study.version,
-        data=dataset.name,
-        data_digest=dataset.digest,
-        settings=parsed.model_dump(mode="json"),
-        sampling=sampling,
-        seed=seed,
-        limit=limit,
-        repeats=repeats,
-        models=tuple(dict.fromkeys(models)),
-    )
+    try:
+        spec = RunSpec(
+            study=study.name,
+            study_version=study.version,
+            data=dataset.name,
+            data_digest=dataset.digest,
+            settings=parsed.model_dump(mode="json"),
+            sampling=sampling,
+            seed=seed,
+            limit=limit,
+            repeats=repeats,
+            models=tuple(dict.fromkeys(models)),
+        )
+    except ValidationError as error:
+        raise setting_error(error) from error
     return Job(study, dataset, parsed, spec)
 
 

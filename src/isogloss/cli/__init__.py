@@ -27,8 +27,6 @@ def main() -> None:
             raise
         complain("stopped; what was answered is kept, the same command goes on")
         sys.exit(3)
-    except BrokenPipeError:
-        sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         complain(f"{place}{error.strerror or error}")

@@ -18,13 +18,17 @@ REDRAW_EVERY = 0.1
 
 
 def say(text: str = "") -> None:
-    """A line of data."""
-    print(text)
+    """A line of data. Where nobody reads on (`| head`), there is no more to do."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
 
 
 def say_json(value: object) -> None:
     """Data for machines."""
-    print(json.dumps(value, ensure_ascii=False, indent=1))
+    say(json.dumps(value, ensure_ascii=False, indent=1))
 
 
 def note(text: str) -> None:

@@ -43,5 +43,8 @@ def score(
             raise SettingError("--responses needs --data: the data set that the prompts were made of")
         run = api.score_responses(what, data, responses, settings=parse_set(settings), seed=seed, limit=limit, out=out)
         estimates = run.records
+    n_missing = api.state(run.folder.path)["statuses"].get("missing", 0)
+    if responses is not None and n_missing:
+        note(f"{n_missing:,} prompts have no response: they count as missing")
     say(to_json(estimates) if json else overview(estimates, run.study))
     note(f"run: {run.folder.path}")

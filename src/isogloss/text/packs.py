@@ -93,6 +93,8 @@ class Cues:
 
 _CUE_KEYS = {"not": "negation", "if": "condition", "and": "conjunction", "or": "disjunction", "but": "contrast"}
 """Keys of a file that can't be names in Python."""
+_CUE_PATTERNS = frozenset({"none", "all", "others"})
+"""Keys of [cues] that hold patterns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +144,8 @@ class LanguagePack:
     disclaimer: tuple[str, ...]
     none: tuple[str, ...]
     all: tuple[str, ...]
+    others: tuple[str, ...]
+    """What leaves a list open, in folded text: "etc", "and others"."""
     unknowns: tuple[str, ...]
     cues: Cues
     verdict: Mapping[str, tuple[str, ...]]
@@ -176,8 +180,8 @@ def _cues(table: Mapping[str, object]) -> Cues:
         name = _CUE_KEYS.get(key, key)
         if name in known:
             given[name] = frozenset(map(fold, _words(table, key)))
-        elif key not in ("none", "all"):
-            usable = (known - set(_CUE_KEYS.values())) | set(_CUE_KEYS) | {"none", "all"}
+        elif key not in _CUE_PATTERNS:
+            usable = (known - set(_CUE_KEYS.values())) | set(_CUE_KEYS) | _CUE_PATTERNS
             raise unknown_name("key of [cues]", key, usable)
     return Cues(**given)
 
@@ -242,6 +246,7 @@ def _make_pack(tag: str, content: Mapping[str, object]) -> LanguagePack:
         disclaimer=_words(refusal, "disclaimer"),
         none=_words(cue_table, "none"),
         all=_words(cue_table, "all"),
+        others=_words(cue_table, "others"),
         unknowns=_words(yes_no, "unknown"),
         cues=cues,
         verdict={key: _words(verdict, key) for key in ("modern", "stereotyped", "around", "unclear")},
