@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from isogloss.text.judged import is_verdict
@@ -16,6 +16,8 @@ _SEPARATORS = frozenset("/,;|&+")
 _QUOTING = frozenset("([\"'")
 _FEW = 8
 """Words that are looked at for "and others"."""
+_LOOKED_AT = 400
+"""Tokens of a line that are looked at for an article."""
 
 
 class NumberList(NamedTuple):
@@ -138,8 +140,7 @@ def _either(line: Sequence[Token], i: int) -> bool:
         i += 1
     if i >= len(line) or line[i].word not in known.disjunction:
         return False
-    pairs = zip(line, line[1:], strict=False)
-    if any(one.word in known.conjunction and two.word == line[i].word for one, two in pairs):
+    if any(one.word in known.conjunction and two.word == line[i].word for one, two in pairwise(line[:_LOOKED_AT])):
         return False
     return is_number(line, lead_in(line, i + 1, linked=True))
 
@@ -183,11 +184,11 @@ def _left_open(line: Sequence[Token], i: int) -> NumberList | None:
 def _trails_off(line: Sequence[Token], start: int, end: int) -> NumberList | None:
     """The same for what ends a gloss without brackets: "3: carro, etc.", "3: carro, …"."""
     gloss = line[start:end]
-    for j in range(len(gloss)):
-        if gloss[j].text == "…" and gloss[j - 1].text in _SEPARATORS:
-            return BROKEN_OFF
-        words_left = all(token.word for token in gloss[j + 1 :])
-        if words_left and _parts(gloss, j) and any(_says_others(gloss, k, whole=True) for k in (j, j + 1)):
+    if any(mark.text in _SEPARATORS and dots.text == "…" for mark, dots in pairwise(gloss)):
+        return BROKEN_OFF
+    for j in range(max(0, len(gloss) - _FEW), len(gloss)):
+        alone = all(token.word for token in gloss[j + 1 :])
+        if alone and _parts(gloss, j) and any(_says_others(gloss, k, whole=True) for k in (j, j + 1)):
             return OPEN
     return _left_open(line, end)
 
