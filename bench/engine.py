@@ -23,7 +23,7 @@ from shape import COUNTRIES, write_table
 HERE = Path(__file__).parent
 CONNECTIONS = 64
 PORT = 18801
-SIZES = {10_000: 3, 100_000: 1}
+SIZES = {10_000: 5, 100_000: 3}
 """Prompts → rounds."""
 LARGE = 190_000
 
