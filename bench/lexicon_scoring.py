@@ -132,7 +132,6 @@ def main() -> None:
     both = pd.concat([yes_no, sets["two"]], ignore_index=True)
     timed("score all of it together", lambda: estimate(both, dataset, settings, 0))
     timed("cross table of all of it", lambda: borrowing.cross_table(both, dataset, settings, 0))
-    timed("item pages of all of it", lambda: borrowing.item_rows(both, dataset))
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 

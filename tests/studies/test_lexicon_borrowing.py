@@ -1,6 +1,5 @@
 """Answers as one country, scored on the labels of another; item pages."""
 
-import json
 from types import SimpleNamespace
 
 import pandas as pd
@@ -8,7 +7,7 @@ import pytest
 
 from isogloss.metrics import adjusted_jaccard
 from isogloss.records import Dataset, Item, Option
-from isogloss.studies.lexicon.borrowing import closest, cross_table, item_rows
+from isogloss.studies.lexicon.borrowing import closest, cross_table
 from isogloss.study import ANSWER_COLUMNS
 
 SETTINGS = SimpleNamespace(resamples=100, confidence=0.95)
@@ -116,36 +115,3 @@ def test_the_diagonal_is_what_the_estimates_say():
             assert row["value"] == pytest.approx(one.value)
             assert row["low"] == (None if one.low is None else pytest.approx(one.low))
             assert (row["n_items"], row["n_scored"]) == (one.n_items, one.n_scored)
-
-
-def test_item_pages_say_what_was_chosen_missed_and_added():
-    pages = item_rows(BORROWED, DATA)
-    assert json.loads(json.dumps(pages)) == pages
-    assert [page["item"] for page in pages] == ["one", "two"]
-    assert pages[0]["options"] == ["one-1", "one-2", "one-3", "one-4"]
-    assert pages[0]["fields"] == {"gloss": "ONE"}
-    [north, south] = pages[0]["places"]
-    assert (north["country"], north["area"], north["said"]) == ("AA", "North", ["one-1", "one-4"])
-    assert (south["country"], south["area"], south["said"]) == ("BB", None, ["one-2"])
-    head = {"model": "m", "reading": "strict"}
-    assert south["answers"] == [
-        {**head, "format": "multiple_choice", "chosen": ["one-1", "one-4"], "missed": ["one-2"],
-         "added": ["one-1", "one-4"], "n_asked": 1, "n_scored": 1},
-        {**head, "format": "yes_no", "chosen": ["one-1"], "missed": ["one-2"], "added": ["one-1"],
-         "n_asked": 3, "n_scored": 3},
-    ]  # fmt: skip
-
-
-def test_item_pages_show_what_went_unanswered():
-    frame = BORROWED.copy()
-    hit = (frame["format"] == "yes_no") & (frame["country"] == "BB") & (frame["item_id"] == "one")
-    frame.loc[hit, "status"] = "refused"
-    frame.loc[hit, "value"] = None
-    entry = item_rows(frame, DATA)[0]["places"][1]["answers"][1]
-    assert (entry["n_asked"], entry["n_scored"], entry["chosen"], entry["missed"]) == (3, 0, [], [])
-
-
-def test_a_variant_chosen_in_half_of_the_repeats_counts_as_chosen():
-    other = answers(DATA, {"AA": "BB", "BB": "BB"}).assign(repeat=2)
-    page = item_rows(pd.concat([BORROWED, other]), DATA)[0]
-    assert page["places"][1]["answers"][1]["chosen"] == ["one-1", "one-2"]

@@ -1,9 +1,9 @@
-"""Whose words does a model borrow? Answers given as one country, scored on the labels of another; pages by item."""
+"""Whose words does a model borrow? Answers given as one country, scored on the labels of another."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
@@ -16,13 +16,11 @@ from isogloss.metrics import (
     resampled_sums,
     youden_j_from_counts,
 )
-from isogloss.records import Dataset, Item
+from isogloss.records import Dataset
 from isogloss.studies.lexicon.estimate import Resampling
 from isogloss.studies.lexicon.measures import FloatArray, IntArray
 from isogloss.studies.lexicon.tally import (
-    MULTIPLE_CHOICE,
     YES_NO,
-    BoolArray,
     Layout,
     Series,
     lay_out,
@@ -223,106 +221,3 @@ def closest(table: Sequence[CrossRow]) -> list[Fit]:
             )
         )
     return fits
-
-
-def item_rows(answers: pd.DataFrame, dataset: Dataset) -> list[dict[str, Json]]:
-    """What is said where, and what each model chose, missed and added, item by item.
-
-    Parameters
-    ----------
-    answers, dataset
-        As in `estimate`.
-
-    Returns
-    -------
-    list of dict
-        JSON-ready, one per item that was asked about: `{item, text, fields, options, places}`, where `options` are the
-        variants in the order of the data and each place is `{country, area, said, answers}`: `said` the variants that
-        are + there, `answers` a list of `{model, format, reading, chosen, missed, added, n_asked, n_scored}`. `chosen`
-        are the variants answered yes or ticked (in at least half of the repeats), `added` those of them that aren't +,
-        `missed` those that are + and weren't chosen though asked about and answered.
-    """
-    layout = lay_out(dataset)
-    cells: dict[tuple[int, int], list[Json]] = defaultdict(list)
-    texts = [option.text for item in dataset.items for option in item.options]
-    for one in read_series(answers, layout):
-        for (item, country), entry in _item_cells(one, layout, texts).items():
-            cells[item, country].append(entry)
-    asked: dict[int, list[int]] = defaultdict(list)
-    for item, country in sorted(cells):
-        asked[item].append(country)
-    pages: list[dict[str, Json]] = []
-    for number, countries in asked.items():
-        concept = dataset.items[number]
-        pages.append(
-            {
-                "item": concept.id,
-                "text": concept.text,
-                "fields": dict(concept.fields),
-                "options": [option.text for option in concept.options],
-                "places": [_place(layout, concept, country, cells[number, country]) for country in countries],
-            }
-        )
-    return pages
-
-
-def _place(layout: Layout, item: Item, country: int, entries: list[Json]) -> dict[str, Json]:
-    rows = [layout.options[option.id] for option in item.options]
-    area = int(layout.area_of[country])
-    return {
-        "country": layout.countries[country],
-        "area": layout.areas[area] if area >= 0 else None,
-        "said": [option.text for option, row in zip(item.options, rows, strict=True) if layout.plus[row, country]],
-        "answers": entries,
-    }
-
-
-def _item_cells(series: Series, layout: Layout, texts: Sequence[str]) -> Mapping[tuple[int, int], dict[str, Json]]:
-    """One series' entries by item and country."""
-    n, n_options = len(layout.countries), len(texts)
-    if series.format == MULTIPLE_CHOICE:
-        answered = series.scored[series.shown.row]
-        option, row = series.shown.option[answered], series.shown.row[answered]
-        yes_option, yes_row = series.chosen.option, series.chosen.row
-    else:
-        row = np.flatnonzero(series.scored)
-        yes_row = np.flatnonzero(series.yes)
-        option, yes_option = series.option[row], series.option[yes_row]
-    times = np.bincount(option * n + series.country[row], minlength=n_options * n)
-    times_yes = np.bincount(yes_option * n + series.country[yes_row], minlength=n_options * n)
-    cell = np.flatnonzero(times)
-    lists = _lists(cell, 2 * times_yes[cell] >= times[cell], layout, texts)
-    place = series.item * n + series.country
-    asked, scored = (np.bincount(rows, minlength=len(layout.items) * n) for rows in (place, place[series.scored]))
-    entries: dict[tuple[int, int], dict[str, Json]] = {}
-    for at in np.flatnonzero(asked).tolist():
-        of_chosen, of_missed, of_added = lists[divmod(at, n)]
-        entries[divmod(at, n)] = {
-            "model": series.model,
-            "format": series.format,
-            "reading": series.reading,
-            "chosen": of_chosen,
-            "missed": of_missed,
-            "added": of_added,
-            "n_asked": int(asked[at]),
-            "n_scored": int(scored[at]),
-        }
-    return entries
-
-
-def _lists(
-    cell: IntArray, chosen: BoolArray, layout: Layout, texts: Sequence[str]
-) -> dict[tuple[int, int], tuple[list[Json], list[Json], list[Json]]]:
-    """Variants chosen, missed, added by item and country; `cell` is option × country, in the order of the data."""
-    option, country = np.divmod(cell, len(layout.countries))
-    plus = layout.plus[option, country]
-    telling = chosen | plus
-    columns = (layout.item_of[option], option, country, chosen, plus)
-    lists: dict[tuple[int, int], tuple[list[Json], list[Json], list[Json]]] = defaultdict(lambda: ([], [], []))
-    for item, o, c, is_chosen, is_plus in zip(*(column[telling].tolist() for column in columns), strict=True):
-        of_chosen, of_missed, of_added = lists[item, c]
-        if is_chosen:
-            of_chosen.append(texts[o])
-        if not (is_chosen and is_plus):
-            (of_added if is_chosen else of_missed).append(texts[o])
-    return lists
