@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(
     study: options.Study,
     data: Annotated[str | None, typer.Argument(help="The data file to look at.")] = None,
-    settings: options.Set = [],  # noqa: B006
+    settings: options.Set = [],
     seed: options.Seed = 0,
     template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an empty Excel sheet to fill in, and stop.")

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
     from isogloss.run.execute import Progress
 
 PLAIN_LINE_EVERY = 5.0
@@ -56,8 +59,8 @@ class Display:
         self._next = 0.0
         self._began = time.monotonic()
         self._lines: set[str] = set()
-        self._bar: object | None = None
-        self._tasks: dict[str, object] = {}
+        self._bar: Bar | None = None
+        self._tasks: dict[str, TaskID] = {}
         self._fancy = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
     def __call__(self, progress: Progress) -> None:
@@ -89,7 +92,7 @@ class Display:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        if not isinstance(self._bar, Bar):
+        if self._bar is None:
             self._bar = Bar(
                 TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
                 TextColumn("{task.fields[faults]}"), console=Console(stderr=True),
@@ -98,18 +101,11 @@ class Display:
         if progress.model not in self._tasks:
             self._tasks[progress.model] = self._bar.add_task(progress.model, total=progress.n_prompts, faults="")
         faults = ", ".join(f"{n} {status.value}" for status, n in progress.statuses.items() if status != "ok")
-        self._bar.update(
-            self._tasks[progress.model],  # type: ignore[arg-type]
-            completed=n_done,
-            total=progress.n_prompts,
-            faults=faults,
-        )
+        self._bar.update(self._tasks[progress.model], completed=n_done, total=progress.n_prompts, faults=faults)
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        from rich.progress import Progress as Bar
-
-        if isinstance(self._bar, Bar):
+        if self._bar is not None:
             self._bar.stop()
 
 

@@ -22,7 +22,7 @@ def run(
     data: options.Data,
     model: Annotated[
         list[str], typer.Option("--model", "-m", help="provider/model[@revision]; repeat for several.")
-    ] = [],  # noqa: B006
+    ] = [],
     out: Annotated[
         Path | None, typer.Option(help="Run folder; what it holds isn't asked again. [default: one below runs/]")
     ] = None,
@@ -31,7 +31,7 @@ def run(
     repeats: Annotated[int, typer.Option(min=1, help="How often each prompt is asked.")] = 1,
     max_connections: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
-    settings: options.Set = [],  # noqa: B006
+    settings: options.Set = [],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count prompts and tokens, and ask nothing.")] = False,
     prompts_out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --dry-run: write the prompts as JSONL.")

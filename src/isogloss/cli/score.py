@@ -18,7 +18,7 @@ def score(
     responses: Annotated[
         Path | None, typer.Option(help="Replies made elsewhere: JSONL or CSV with prompt_id, model, repeat, response.")
     ] = None,
-    settings: options.Set = [],  # noqa: B006
+    settings: options.Set = [],
     seed: options.Seed = 0,
     limit: options.Limit = None,
     out: Annotated[Path | None, typer.Option(help="Keep the run here; a temporary folder otherwise.")] = None,

@@ -46,8 +46,8 @@ def code(study: Study, ledger: Ledger, spec: RunSpec, dataset: Dataset) -> pd.Da
             for repeat in range(1, spec.repeats + 1):
                 for item_id, condition, response in ledger.asked(plan, arm, repeat):
                     head = _condition_cells(item_id, condition)
-                    for answer in study.code(items[item_id], condition, response):
-                        rows.append((*head, *_answer_cells(answer), response.text))  # noqa: PERF401
+                    coded = study.code(items[item_id], condition, response)
+                    rows += [(*head, *_answer_cells(answer), response.text) for answer in coded]
     columns = zip(*rows, strict=True) if rows else ([] for _ in COLUMNS)
     frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(COLUMNS, columns, strict=True)})
     return frame.astype({"repeat": "int64"})
