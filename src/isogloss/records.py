@@ -110,7 +110,8 @@ class Condition(Record):
 
 
 class Message(Record):
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "text"]
+    """`text` stands alone in a prompt: given to the model as it is, without a chat template, to be continued."""
     content: str
 
 
@@ -171,6 +172,38 @@ class Sampling(Record):
         return content_id(self.model_dump(mode="json"))
 
 
+class Price(Record):
+    """What a model's tokens cost, in US dollars per million."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+    """Input read from the provider's cache; the full price where it isn't told."""
+    batch: float = Field(0.5, ge=0, le=1)
+    """Share of the price that a batch costs."""
+
+    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """US dollars for some tokens; `cached_tokens` are among `input_tokens`."""
+        cached = self.input if self.cached is None else self.cached
+        return (
+            (input_tokens - cached_tokens) * self.input + cached_tokens * cached + output_tokens * self.output
+        ) / 1e6
+
+    @property
+    def in_batch(self) -> Price:
+        """The price of the same tokens in a batch."""
+        return Price(
+            input=self.input * self.batch,
+            output=self.output * self.batch,
+            cached=None if self.cached is None else self.cached * self.batch,
+            batch=1.0,
+        )
+
+
+FREE = Price(input=0, output=0)
+"""For models that isogloss runs itself."""
+
+
 class Response(Record):
     """What came back for one prompt, raw, with the outcome of the call."""
 
@@ -189,8 +222,16 @@ class Response(Record):
     finish_reason: str | None = None
     error: str | None = None
     """The provider's own words where there is a fault; never holds a key."""
+    candidate_tokens: tuple[int, ...] | None = None
+    """How many tokens each of those sums is over, where the model tells."""
+    rendered: str | None = None
+    """The prompt as the model saw it, where its chat template was put on here; None where a server does it unseen."""
     input_tokens: int | None = Field(None, ge=0)
+    """All tokens of the prompt, those read from a cache among them; None where the provider tells none."""
+    cached_tokens: int | None = Field(None, ge=0)
+    """Those of them that the provider read from its cache, and bills as such."""
     output_tokens: int | None = Field(None, ge=0)
+    """All tokens written, hidden reasoning among them."""
     n_tries: int = Field(1, ge=1)
     seconds: float | None = Field(None, ge=0)
     """From the first try to the end of the last."""

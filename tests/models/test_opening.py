@@ -10,6 +10,7 @@ import pytest
 from isogloss.errors import ModelError, SettingError, UnknownNameError
 from isogloss.models import open_model, parse_name, providers
 from isogloss.models.opening import checked_url, proxy_for
+from isogloss.models.settings import ModelSettings
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,9 @@ def test_a_missing_key_is_said_before_anything_is_sent() -> None:
 
 def test_a_server_of_ones_own_needs_no_key() -> None:
     for url in ("http://127.0.0.1:8000/v1", "https://models.example/v1"):
-        assert not open_model("openai/m", base_url=url, environment={}).local  # what it costs isn't known
+        assert not open_model(
+            "openai/m", settings=ModelSettings(base_url=url), environment={}
+        ).local  # what it costs isn't known
 
 
 def test_a_key_with_a_line_break_inside_is_an_error_that_does_not_show_it() -> None:
@@ -91,7 +94,7 @@ def test_a_proxy_is_used_for_others_and_never_for_this_machine(
 
 
 def test_every_provider_has_a_line() -> None:
-    assert [provider.name for provider in providers()] == ["openai", "gguf", "scripted"]
+    assert [provider.name for provider in providers()] == ["openai", "gguf", "hf", "inspect", "scripted"]
     assert all(provider.meaning and "\n" not in provider.meaning for provider in providers())
 
 

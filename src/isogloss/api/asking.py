@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from isogloss.api.job import Job
 from isogloss.errors import SettingError
 from isogloss.models import open_model
+from isogloss.models.settings import ModelSettings
 from isogloss.records import Status
 from isogloss.run.analyse import current_arms, held_plan, standing
 from isogloss.run.execute import Observer, Progress, check_abilities, execute
@@ -110,9 +111,8 @@ def _open_models(
     return [
         open_model(
             name,
-            base_url=base_url,
             environment=environment,
-            max_connections=max_connections,
+            settings=ModelSettings(base_url=base_url, max_connections=max_connections),
             seed=job.spec.seed,
             reference=reference if job.study.reference else None,
         )

@@ -17,6 +17,10 @@ class Abilities(Record):
     """Can give the log-probability of the prompt's candidates."""
     seeds: bool = False
     """Takes a sampling seed."""
+    batch: bool = False
+    """Has a batch API: answers within a day, at a lower price."""
+    masked: bool = False
+    """Its log-probabilities are pseudo-log-likelihoods: each token given all others, from a masked model."""
 
 
 class Model(Protocol):
@@ -28,7 +32,11 @@ class Model(Protocol):
     """Exact version; known at the latest after `open`."""
     abilities: Abilities
     local: bool
-    """Run by isogloss itself, so it costs nothing; what a server asks isn't known, wherever it is."""
+    """Run by isogloss itself: it costs nothing, and only one such model is asked at a time."""
+
+    @property
+    def template(self) -> str | None:
+        """The chat template it is asked with, where that is known (on this machine, after `open`); None otherwise."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from isogloss.errors import ModelError, SettingError
 from isogloss.models.model import Model
 from isogloss.models.scripted import DESCRIPTIONS, scripted
+from isogloss.models.settings import ModelSettings
 from isogloss.registry import unknown_name
+
+if TYPE_CHECKING:
+    from isogloss.models.pace import Throttle
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -40,27 +44,25 @@ class Name(NamedTuple):
         return f"{self.provider}/{self.model}"
 
 
-class _Wish(NamedTuple):
+class Wish(NamedTuple):
     """What `open_model` was asked for."""
 
     name: Name
-    base_url: str | None
+    settings: ModelSettings
     environment: Mapping[str, str]
-    max_connections: int
+    throttle: Throttle | None
     seed: int
     reference: Callable[[str], str | None] | None
-    timeout: float
 
 
 def open_model(
     name: str,
     *,
-    base_url: str | None = None,
     environment: Mapping[str, str],
-    max_connections: int = 16,
+    settings: ModelSettings | None = None,
+    throttle: Throttle | None = None,
     seed: int = 0,
     reference: Callable[[str], str | None] | None = None,
-    timeout: float = 300.0,
 ) -> Model:
     """Make the model of a name; nothing is started or sent before its `open`.
 
@@ -68,18 +70,16 @@ def open_model(
     ----------
     name : str
         `provider/model[@revision]`, e.g. "openai/gpt-4.1-mini", "gguf/smollm2", "scripted/random".
-    base_url : str or None
-        Address of an OpenAI-compatible server; `OPENAI_BASE_URL` or OpenAI's own otherwise.
     environment : mapping
         Where keys, proxies and the cache folder are looked up.
-    max_connections : int
-        Calls under way at once.
+    settings : ModelSettings or None
+        Address, limits, price; the defaults otherwise.
+    throttle : Throttle or None
+        A limit shared with other models of the provider.
     seed : int
         Decides what the random informant chooses.
     reference : callable or None
         Prompt id → right reply, for `scripted/perfect`.
-    timeout : float
-        Seconds for one request.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def open_model(
         Where a key is needed and missing.
     """
     parsed = parse_name(name)
-    wish = _Wish(parsed, base_url, environment, max_connections, seed, reference, timeout)
+    wish = Wish(parsed, settings or ModelSettings(), environment, throttle, seed, reference)
     return _MAKERS[parsed.provider](wish)
 
 
@@ -119,11 +119,12 @@ def parse_name(name: str) -> Name:
     return Name(provider, model, revision or None)
 
 
-def _openai(wish: _Wish) -> Model:
+def _openai(wish: Wish) -> Model:
     from isogloss.models.openai import ChatModel, Endpoint
 
-    variable = "OPENAI_API_KEY"
-    url = checked_url(wish.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL)
+    settings = wish.settings
+    variable = settings.key_variable or "OPENAI_API_KEY"
+    url = checked_url(settings.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL)
     key = wish.environment.get(variable, "").strip() or None
     if key is None and url == OPENAI_URL:
         raise ModelError(
@@ -136,12 +137,12 @@ def _openai(wish: _Wish) -> Model:
         model_id=wish.name.model,
         endpoint=Endpoint(url, key, variable, proxy_for(url, wish.environment)),
         revision=wish.name.revision,
-        max_connections=wish.max_connections,
-        timeout=wish.timeout,
+        max_connections=settings.max_connections,
+        timeout=settings.timeout,
     )
 
 
-def _gguf(wish: _Wish) -> Model:
+def _gguf(wish: Wish) -> Model:
     from isogloss.models.gguf import GgufModel
     from isogloss.models.weights import cache_folder
 
@@ -150,15 +151,36 @@ def _gguf(wish: _Wish) -> Model:
         source=wish.name.model,
         cache_dir=cache_folder(wish.environment),
         revision=wish.name.revision,
-        timeout=max(wish.timeout, 600.0),
+        timeout=max(wish.settings.timeout, 600.0),
     )
 
 
-def _scripted(wish: _Wish) -> Model:
+def _hf(wish: Wish) -> Model:
+    from isogloss.models.hf import HfModel
+
+    return HfModel(
+        wish.name.full, source=wish.name.model, revision=wish.name.revision, settings=wish.settings,
+        environment=wish.environment, seed=wish.seed,
+    )  # fmt: skip
+
+
+def _inspect(wish: Wish) -> Model:
+    from isogloss.models.inspect_ai import InspectModel
+
+    return InspectModel(wish.name.full, model_id=wish.name.model, revision=wish.name.revision, settings=wish.settings)
+
+
+def _scripted(wish: Wish) -> Model:
     return scripted(wish.name.model, seed=wish.seed, reference=wish.reference)
 
 
-_MAKERS: Mapping[str, Callable[[_Wish], Model]] = {"openai": _openai, "gguf": _gguf, "scripted": _scripted}
+_MAKERS: Mapping[str, Callable[[Wish], Model]] = {
+    "openai": _openai,
+    "gguf": _gguf,
+    "hf": _hf,
+    "inspect": _inspect,
+    "scripted": _scripted,
+}
 _PROVIDERS = (
     Provider(
         "openai",
@@ -171,6 +193,18 @@ _PROVIDERS = (
         "gguf/NAME or gguf/./FILE.gguf",
         "a model on this machine, served by llama.cpp; 'smollm2' is known by name",
         "gguf/smollm2",
+    ),
+    Provider(
+        "hf",
+        "hf/OWNER/NAME or hf/./DIR",
+        "a model on this machine through transformers: chat, log-probabilities, masked models (extra 'hf')",
+        "hf/./my-model",
+    ),
+    Provider(
+        "inspect",
+        "inspect/PROVIDER/NAME",
+        "anything that Inspect AI reaches (extra 'inspect')",
+        "inspect/mockllm/model",
     ),
     Provider(
         "scripted",

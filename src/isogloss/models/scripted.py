@@ -75,6 +75,11 @@ class ScriptedModel:
         return f"<{type(self).__name__} {self.name}>"
 
     @property
+    def template(self) -> str | None:
+        """Needs none."""
+        return None
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Nothing to remark."""
         return ()

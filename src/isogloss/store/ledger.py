@@ -20,8 +20,8 @@ from typing import Self
 import msgspec
 
 from isogloss.errors import StoreError
-from isogloss.records import Condition, Dataset, Prompt, Response, Sampling, Status
-from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Tally, response_of
+from isogloss.records import Condition, Dataset, Price, Prompt, Response, Sampling, Status, content_id
+from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Spending, Tally, response_of
 from isogloss.store.schema import migrate
 
 CHUNK = 1000
@@ -223,12 +223,21 @@ class Ledger:
         tallies: Counter[tuple[int, int, str]] = Counter()
         tokens: Counter[tuple[int, int, str, int]] = Counter()
         values = []
-        for arm, seq, attempt, r in rows:
-            logprobs = None if r.candidate_logprobs is None else msgspec.json.encode(r.candidate_logprobs).decode()
+        spending: dict[tuple[int, str], list[int]] = {}
+        for arm, seq, attempt, r, price in rows:
             values.append((
-                arm, r.repeat, seq, attempt, r.status.value, r.text, r.reasoning, logprobs, r.finish_reason, r.error,
-                r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at,
+                arm, r.repeat, seq, attempt, r.status.value, r.text, r.reasoning, _json(r.candidate_logprobs),
+                r.finish_reason, r.error, r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at,
+                r.cached_tokens, _json(r.candidate_tokens), r.rendered,
             ))  # fmt: skip
+            spent = spending.get((arm, price))
+            if spent is None:
+                spent = spending[arm, price] = [0, 0, 0, 0, 0]
+            spent[0] += 1
+            spent[1] += r.input_tokens is None
+            spent[2] += r.input_tokens or 0
+            spent[3] += r.cached_tokens or 0
+            spent[4] += r.output_tokens or 0
             key = (arm, r.repeat, r.status.value)
             tallies[key] += 1
             if attempt > 1:
@@ -236,13 +245,42 @@ class Ledger:
             tokens[*key, 0] += r.input_tokens or 0
             tokens[*key, 1] += r.output_tokens or 0
         with self._transaction() as connection:
-            connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            connection.executemany(
+                "INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+            )
             connection.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (arm, repeat, status) DO UPDATE SET "
                 "n = n + excluded.n, input_tokens = input_tokens + excluded.input_tokens, "
                 "output_tokens = output_tokens + excluded.output_tokens",
                 [(*key, n, tokens[*key, 0], tokens[*key, 1]) for key, n in tallies.items()],
             )
+            connection.executemany(
+                "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (arm, price) DO UPDATE SET "
+                "n_calls = n_calls + excluded.n_calls, n_unmetered = n_unmetered + excluded.n_unmetered, "
+                "input_tokens = input_tokens + excluded.input_tokens, "
+                "cached_tokens = cached_tokens + excluded.cached_tokens, "
+                "output_tokens = output_tokens + excluded.output_tokens",
+                [(*key, *spent) for key, spent in spending.items()],
+            )
+
+    def spending(self) -> list[Spending]:
+        """Calls and tokens by arm and price; as quick for a long run as for a short one."""
+        rows = self._connection.execute("SELECT * FROM spending ORDER BY arm, price")
+        return [Spending(arm, Price.model_validate_json(price) if price else None, *rest) for arm, price, *rest in rows]
+
+    def add_template(self, arm: Arm, content: str) -> None:
+        """Keep the chat template that an arm is asked with."""
+        id_ = content_id(content)
+        with self._transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO templates VALUES (?, ?)", (id_, content))
+            connection.execute("INSERT OR REPLACE INTO arm_templates VALUES (?, ?)", (arm.id, id_))
+
+    def template(self, arm: Arm) -> tuple[str, str] | None:
+        """Hash and content of the chat template that an arm was asked with, where it is known."""
+        row: tuple[str, str] | None = self._connection.execute(
+            "SELECT id, content FROM templates WHERE id = (SELECT template FROM arm_templates WHERE arm = ?)", (arm.id,)
+        ).fetchone()
+        return row
 
     def tallies(self) -> list[Tally]:
         """Counts by arm, repeat and status; as quick for a long run as for a short one."""
@@ -311,6 +349,10 @@ class Ledger:
         )
         for item_id, condition, prompt_id, *rest in rows:
             yield Asked(item_id, Condition.model_validate_json(condition), response_of(prompt_id, arm, repeat, rest))
+
+
+def _json(values: Sequence[float] | None) -> str | None:
+    return None if values is None else msgspec.json.encode(values).decode()
 
 
 def _chunks(questions: Iterable[tuple[str, Condition, Prompt]]) -> Iterator[list[tuple[str, Condition, Prompt]]]:

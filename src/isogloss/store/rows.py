@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from isogloss.records import Condition, Prompt, Response, Sampling, Status
+from isogloss.records import Condition, Price, Prompt, Response, Sampling, Status
 
 RESPONSE_COLUMNS = (
     "r.status, r.text, r.reasoning, r.candidate_logprobs, r.finish_reason, r.error, "
-    "r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at"
+    "r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at, "
+    "r.cached_tokens, r.candidate_tokens, r.rendered"
 )
 
 
@@ -55,6 +56,29 @@ class Row(NamedTuple):
     seq: int
     attempt: int
     response: Response
+    price: str = ""
+    """The Price record as JSON, "" where it isn't known."""
+
+
+class Spending(NamedTuple):
+    """What one arm took under one price."""
+
+    arm: int
+    price: Price | None
+    n_calls: int
+    n_unmetered: int
+    """Calls for which the provider told no token counts; their tokens are in no sum."""
+    input_tokens: int
+    cached_tokens: int
+    """Among the input tokens."""
+    output_tokens: int
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of the metered calls; None where the price isn't known."""
+        if self.price is None:
+            return None
+        return self.price.cost(self.input_tokens, self.output_tokens, self.cached_tokens)
 
 
 class Tally(NamedTuple):
@@ -78,7 +102,8 @@ class Asked(NamedTuple):
 
 def response_of(prompt_id: str, arm: Arm, repeat: int, cells: Sequence[Any]) -> Response:
     """Cells of RESPONSE_COLUMNS as a record; all None where there is no row."""
-    status, text, reasoning, logprobs, finish_reason, error, n_in, n_out, n_tries, seconds, received_at = cells
+    status, text, reasoning, logprobs, finish_reason, error, n_in, n_out, n_tries, seconds, received_at, *rest = cells
+    n_cached, candidate_tokens, rendered = rest
     return Response(
         prompt_id=prompt_id,
         model=arm.model,
@@ -95,4 +120,7 @@ def response_of(prompt_id: str, arm: Arm, repeat: int, cells: Sequence[Any]) -> 
         n_tries=n_tries or 1,
         seconds=seconds,
         received_at=received_at,
+        cached_tokens=n_cached,
+        candidate_tokens=None if candidate_tokens is None else tuple(json.loads(candidate_tokens)),
+        rendered=rendered,
     )

@@ -78,6 +78,50 @@ MIGRATIONS = (
     CREATE TRIGGER responses_stay_as_they_are BEFORE UPDATE ON responses
         BEGIN SELECT RAISE (ABORT, 'the ledger only grows: responses are never changed'); END;
     """,
+    """
+    ALTER TABLE responses ADD COLUMN cached_tokens INTEGER;
+    ALTER TABLE responses ADD COLUMN candidate_tokens TEXT;   -- JSON list
+    ALTER TABLE responses ADD COLUMN rendered TEXT;
+    CREATE TABLE templates (
+        id TEXT PRIMARY KEY,               -- hash of the content
+        content TEXT NOT NULL
+    );
+    CREATE TABLE arm_templates (
+        arm INTEGER PRIMARY KEY REFERENCES arms (id),
+        template TEXT NOT NULL REFERENCES templates (id)
+    );
+    CREATE TABLE spending (
+        arm INTEGER NOT NULL,
+        price TEXT NOT NULL,               -- the Price record as JSON, "" where it isn't known
+        n_calls INTEGER NOT NULL,          -- responses that came from a call, failed ones included
+        n_unmetered INTEGER NOT NULL,      -- of them: the provider told no token counts
+        input_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,    -- among the input tokens
+        output_tokens INTEGER NOT NULL,
+        PRIMARY KEY (arm, price)
+    ) WITHOUT ROWID;
+    INSERT INTO spending SELECT arm, '', SUM(n), 0, SUM(input_tokens), 0, SUM(output_tokens) FROM tallies GROUP BY arm;
+    CREATE TABLE batches (
+        id INTEGER PRIMARY KEY,
+        arm INTEGER NOT NULL REFERENCES arms (id),
+        label TEXT NOT NULL UNIQUE,        -- ours; sent along where the provider takes one, to find a lost batch again
+        provider_id TEXT,                  -- NULL until the provider has told it
+        state TEXT NOT NULL,               -- 'submitting', 'running', 'ended', 'given up'
+        n INTEGER NOT NULL,
+        price TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        words TEXT                         -- the provider's own, where something went wrong
+    );
+    CREATE TABLE batch_items (
+        batch INTEGER NOT NULL REFERENCES batches (id),
+        custom_id TEXT NOT NULL,           -- short, by hash
+        repeat INTEGER NOT NULL,
+        prompt INTEGER NOT NULL REFERENCES prompts (seq),
+        attempt INTEGER NOT NULL,
+        PRIMARY KEY (batch, custom_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX batch_items_by_prompt ON batch_items (prompt, repeat);
+    """,
 )
 
 
