@@ -12,6 +12,7 @@ import time
 from functools import partial
 
 from isogloss import api
+from isogloss.run.folder import RunFolder
 
 
 def main(table: str, n: int, n_connections: int, base_url: str, out: str) -> dict[str, float]:
@@ -25,7 +26,16 @@ def main(table: str, n: int, n_connections: int, base_url: str, out: str) -> dic
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert summary.statuses == {"ok": n}, summary
-    return {"rate": n / wall, "cpu_per_thousand": 1000 * cpu / n, "megabytes": after.ru_maxrss / 1024}
+    with RunFolder(out).ledger() as ledger:
+        first, last = ledger.span()
+    assert first is not None
+    assert last is not None
+    return {
+        "rate": n / wall,
+        "cpu_per_thousand": 1000 * cpu / n,
+        "megabytes": after.ru_maxrss / 1024,
+        "seconds_answering": last - first,
+    }
 
 
 if __name__ == "__main__":

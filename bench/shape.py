@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import random
 from pathlib import Path
 
@@ -54,3 +55,11 @@ def write_table(path: Path, *, n_items: int = N_ITEMS, n_variants: int = N_VARIA
                 writer.writerow(
                     [f"Z{number:03}", f"Cosa inventada número {number}, sin nombre propio", "", word, *cells]
                 )
+
+
+def table_for(n_prompts: int, folder: Path) -> Path:
+    """A table with just enough variants for so many yes-no prompts."""
+    path = folder / f"table-{n_prompts}.csv"
+    n_variants = math.ceil(n_prompts / len(COUNTRIES))
+    write_table(path, n_items=max(1, n_variants // 10), n_variants=n_variants)
+    return path

@@ -26,7 +26,7 @@ from isogloss.records import (
     Status,
 )
 from isogloss.registry import unknown_name
-from isogloss.text import Reading
+from isogloss.text import REASONING_TAGS, Reading, Tag, part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,14 +141,18 @@ class Study:
             return None
         return self.reference(question.item, question.condition, dataset, settings)
 
-    def code(self, item: Item, condition: Condition, response: Response) -> list[Answer]:
-        """Code one response with each of the study's rules. A response that isn't `ok` keeps its status."""
+    def code(
+        self, item: Item, condition: Condition, response: Response, tags: Sequence[Tag] = REASONING_TAGS
+    ) -> list[Answer]:
+        """Code one response with each of the study's rules.
+
+        A response that isn't `ok` keeps its status. The rules see the text without what stands between marks of
+        reasoning (`tags`); reasoning that never ends is `truncated`, reasoning with nothing after it `unparsed`.
+        """
+        response, outcome = _without_reasoning(response, tags)
         answers = []
         for coder in self.coders(condition):
-            if response.status is Status.OK:
-                status, value, note = coder.read(item, condition, response)
-            else:
-                status, value, note = response.status, None, response.error or ""
+            status, value, note = outcome or coder.read(item, condition, response)
             answers.append(
                 Answer(
                     item_id=item.id,
@@ -163,6 +167,18 @@ class Study:
                 )
             )
         return answers
+
+
+def _without_reasoning(response: Response, tags: Sequence[Tag]) -> tuple[Response, Reading | None]:
+    """A response as the rules see it, and the outcome where there is nothing for them to read."""
+    if response.status is not Status.OK:
+        return response, Reading(response.status, None, response.error or "")
+    if not response.text or response.text.isspace():
+        return response, None
+    answer, outcome = part(response.text, tags)
+    if outcome is not None:
+        return response, outcome
+    return (response if answer == response.text else response.model_copy(update={"text": answer})), None
 
 
 ANSWER_COLUMNS = (

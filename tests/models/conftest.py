@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from isogloss.models.openai import ChatModel, Endpoint
+from isogloss.models.anthropic_wire import ANTHROPIC
+from isogloss.models.chat import ChatModel, Endpoint
+from isogloss.models.openai_wire import OPENAI
+from isogloss.models.pace import Pace
 from isogloss.models.retry import RetryPolicy
 from isogloss.models.weights import available
 from isogloss.records import AnswerForm, Message, Prompt
@@ -40,16 +43,32 @@ async def server() -> AsyncIterator[Any]:
     await faulty.stop()
 
 
+@pytest.fixture(params=["openai", "anthropic"])
+def wire(request: pytest.FixtureRequest) -> str:
+    """Both wire formats, one after the other."""
+    return str(request.param)
+
+
 @pytest.fixture
 async def connect(server: Any) -> AsyncIterator[Callable[..., Awaitable[ChatModel]]]:
-    """connect(**changes) → an open ChatModel on the faulty server, with quick retries."""
+    """connect(wire, **changes) → an open ChatModel on the faulty server, with quick retries."""
     opened: list[ChatModel] = []
 
-    async def make(key: str | None = "secret-key-123456", timeout: float = 5.0, **policy: float) -> ChatModel:
+    async def make(
+        wire: str = "openai",
+        *,
+        key: str | None = "secret-key-123456",
+        timeout: float = 5.0,
+        pace: Pace | None = None,
+        **policy: float,
+    ) -> ChatModel:
+        speaks = OPENAI if wire == "openai" else ANTHROPIC
         model = ChatModel(
-            "openai/m",
+            f"{wire}/m",
+            wire=speaks,
             model_id="m",
-            endpoint=Endpoint(server.url, key),
+            endpoint=Endpoint(server.url if wire == "openai" else server.root, key, f"{wire.upper()}_API_KEY"),
+            pace=pace,
             timeout=timeout,
             policy=RetryPolicy(**{"first_wait": 0.001, **policy}),
         )

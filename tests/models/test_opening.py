@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from isogloss.errors import ModelError, SettingError, UnknownNameError
 from isogloss.models import open_model, parse_name, providers
 from isogloss.models.opening import checked_url, proxy_for
+from isogloss.models.pace import Throttle
+from isogloss.models.retry import RetryPolicy
 from isogloss.models.settings import ModelSettings
 
 
@@ -38,9 +41,12 @@ def test_an_unknown_provider_gets_near_names() -> None:
         open_model("opnai/gpt-x", environment={})
 
 
-def test_a_missing_key_is_said_before_anything_is_sent() -> None:
-    with pytest.raises(ModelError, match="no key for provider 'openai'; set OPENAI_API_KEY"):
-        open_model("openai/gpt-x", environment={})
+@pytest.mark.parametrize(("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
+def test_a_missing_key_is_said_before_anything_is_sent(provider: str, variable: str) -> None:
+    with pytest.raises(ModelError, match=f"no key for provider '{provider}'; set {variable}"):
+        open_model(f"{provider}/m", environment={})
+    with pytest.raises(ModelError, match="set MY_KEY"):
+        open_model(f"{provider}/m", settings=ModelSettings(key_variable="MY_KEY"), environment={variable: "x"})
 
 
 def test_a_server_of_ones_own_needs_no_key() -> None:
@@ -48,6 +54,39 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
         assert not open_model(
             "openai/m", settings=ModelSettings(base_url=url), environment={}
         ).local  # what it costs isn't known
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment", "address"),
+    [
+        ({}, {}, "https://api.anthropic.com/v1/messages"),
+        ({}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:8000/"}, "http://127.0.0.1:8000/v1/messages"),
+        ({"base_url": "http://127.0.0.1:8000/v1"}, {}, "http://127.0.0.1:8000/v1/messages"),
+        ({"base_url": "https://x.example/anthropic/v1/messages"}, {}, "https://x.example/anthropic/v1/messages"),
+    ],
+)
+def test_anthropic_is_reached_at_its_own_address_or_another(
+    settings: dict[str, str], environment: dict[str, str], address: str
+) -> None:
+    model: Any = open_model(
+        "anthropic/m", settings=ModelSettings(**settings), environment={"ANTHROPIC_API_KEY": "k", **environment}
+    )
+    assert model._endpoint.base_url + model.wire.path == address
+    assert (model.abilities.seeds, model.abilities.batch, model.local, model.template) == (False, True, False, None)
+
+
+def test_settings_reach_the_model() -> None:
+    shared = Throttle(requests_per_minute=1000)
+    settings = ModelSettings(
+        max_connections=7, requests_per_minute=60, timeout=9, tries=2, retry_seconds=3, first_wait=0.5
+    )
+    model: Any = open_model("openai/m", settings=settings, throttle=shared, environment={"OPENAI_API_KEY": "k"})
+    assert model.pace.most == 7
+    assert len(model.pace._throttles) == 2
+    assert model.pace._throttles[1] is shared
+    assert model._policy == RetryPolicy(tries=2, max_seconds=3, first_wait=0.5)
+    plain: Any = open_model("openai/m", environment={"OPENAI_API_KEY": "k"})
+    assert plain.pace._throttles == ()
 
 
 def test_a_key_with_a_line_break_inside_is_an_error_that_does_not_show_it() -> None:
@@ -94,7 +133,9 @@ def test_a_proxy_is_used_for_others_and_never_for_this_machine(
 
 
 def test_every_provider_has_a_line() -> None:
-    assert [provider.name for provider in providers()] == ["openai", "gguf", "hf", "inspect", "scripted"]
+    assert [provider.name for provider in providers()] == [
+        *("openai", "anthropic", "gguf", "hf", "inspect", "scripted")
+    ]
     assert all(provider.meaning and "\n" not in provider.meaning for provider in providers())
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.models.faults import PassingError, read_words, retry_after, scrub
-from isogloss.models.openai_wire import InnerError, Outcome, read_reply
+from isogloss.models.openai_wire import read_reply
+from isogloss.models.outcome import InnerError, Outcome
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 

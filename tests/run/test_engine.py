@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from isogloss import api
 from isogloss.errors import AbilityError, ModelError, SettingError, StoreError
 from isogloss.models import Abilities, ScriptedModel
 from isogloss.records import Condition, Dataset, Item, Message, Prompt, Response, Status
+from isogloss.run.breaker import Patience
 from isogloss.run.folder import RunFolder
 from isogloss.store import Ledger
 from isogloss.study import Coder, Settings, Study
@@ -81,9 +83,11 @@ class Recorder(ScriptedModel):
         return await super().ask(prompt, sampling, repeat)
 
 
-def put(model, out, *, n=40, repeats=1, warn=None, connections=4, **settings):
+def put(model, out, *, n=40, repeats=1, warn=None, connections=4, patience=None, **settings):
     job = api.prepare(STUDY, "", models=[model.name], settings={"n": n, **settings}, repeats=repeats)
-    return api.ask(job, out, models=[model], max_connections=connections, warn=warn or (lambda text: None))
+    return api.ask(
+        job, out, models=[model], max_connections=connections, warn=warn or (lambda text: None), patience=patience
+    )
 
 
 def test_everything_is_asked_once_and_at_most_so_many_at_a_time(tmp_path):
@@ -114,13 +118,32 @@ def test_repeats_are_asked_each_and_later_ones_join(tmp_path):
     assert put(model, tmp_path / "run", repeats=3).asked == 0
 
 
-def test_failed_calls_are_asked_again_by_the_same_command(tmp_path):
+def test_calls_that_failed_in_passing_are_asked_once_more_at_the_end(tmp_path):
     model = Recorder(failing=5)
-    first = put(model, tmp_path / "run")
-    assert first.statuses == {"failed": 5, "ok": 35}
+    summary = put(model, tmp_path / "run")
+    assert (summary.asked, summary.statuses) == (45, {"ok": 40})
+    assert summary.complete
+
+
+def test_what_goes_on_failing_is_left_for_the_same_command(tmp_path):
+    class Deaf(Recorder):
+        deaf = True
+
+        async def ask(self, prompt, sampling, repeat):
+            if self.deaf and prompt.messages[0].content in ("number 7", "number 20"):
+                self.failing = 10_000
+            response = await super().ask(prompt, sampling, repeat)
+            self.failing = 0
+            return response
+
+    model = Deaf()
+    first = put(model, tmp_path / "run", connections=1)
+    assert first.statuses == {"failed": 2, "ok": 38}
+    assert model.asked.total() == 42  # each of the two twice
     assert not first.complete
-    second = put(model, tmp_path / "run")
-    assert (second.asked, second.cached, second.statuses) == (5, 35, {"ok": 40})
+    model.deaf = False
+    second = put(model, tmp_path / "run", connections=1)
+    assert (second.asked, second.cached, second.statuses) == (2, 38, {"ok": 40})
 
 
 def test_a_fault_that_every_call_would_meet_ends_it_and_keeps_what_came(tmp_path):
@@ -132,11 +155,11 @@ def test_a_fault_that_every_call_would_meet_ends_it_and_keeps_what_came(tmp_path
     assert put(model, tmp_path / "run").asked == 30
 
 
-def test_many_failures_in_a_row_stop_the_run(tmp_path):
+def test_when_all_calls_fail_asking_pauses_and_at_last_ends(tmp_path):
     model = Recorder(failing=10_000)
-    summary = put(model, tmp_path / "run", n=500)
+    summary = put(model, tmp_path / "run", n=500, patience=Patience(0.05, 0.05, 0.3))
     assert model.asked.total() < 40
-    assert "calls in a row failed after several tries, the last with: 503 busy" in summary.stopped[0]
+    assert "no call got through for 0 min, the last with: 503 busy" in summary.stopped[0]
 
 
 def test_early_trouble_is_warned_of(tmp_path):
@@ -144,6 +167,26 @@ def test_early_trouble_is_warned_of(tmp_path):
     put(Recorder(failing=3), tmp_path / "run", warn=warnings.append)
     assert warnings == [
         "3 of the first 20 replies of scripted/recorder are failed; they are asked again by the same command"
+    ]
+
+
+def test_replies_that_no_rule_reads_are_warned_of_early(tmp_path):
+    class Mumbling(Recorder):
+        async def ask(self, prompt, sampling, repeat):
+            response = await super().ask(prompt, sampling, repeat)
+            return response.model_copy(update={"text": "mumble"}) if self.asked.total() % 4 == 0 else response
+
+    def read(item, condition, response):
+        return Reading(Status.OK, "yes") if response.text == "yes" else Reading(Status.UNPARSED, None, "no yes")
+
+    study = replace(STUDY, coders=lambda condition: [Coder("count@1", "strict", read)])
+    warnings: list[str] = []
+    model = Mumbling()
+    job = api.prepare(study, "", models=[model.name])
+    api.ask(job, tmp_path / "run", models=[model], max_connections=1, warn=warnings.append)
+    assert warnings == [
+        "5 of the first 20 replies of scripted/recorder are unparsed; "
+        "see why with 'isogloss invalid RUN', or stop here and change the wording"
     ]
 
 

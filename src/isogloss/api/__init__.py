@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.api.asking import DEFAULT_CONNECTIONS, Summary, ask
+from isogloss.api.asking import Summary, ask
 from isogloss.api.job import Job, default_out, find_study, prepare
 from isogloss.api.opened import Run, estimates_of, state, write_report
 from isogloss.errors import DataError, SettingError
 from isogloss.run.analyse import held_plan
-from isogloss.run.execute import Observer
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest, rows
+from isogloss.run.progress import Observer
 from isogloss.study import Finding, Source, Study
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def run_study(
     limit: int | None = None,
     repeats: int = 1,
     base_url: str | None = None,
-    max_connections: int = DEFAULT_CONNECTIONS,
+    max_connections: int | None = None,
+    max_cost: float | None = None,
+    batch: bool = False,
+    config: str | Path | None = None,
     observe: Observer = lambda progress: None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Run:
@@ -72,6 +75,14 @@ def run_study(
         Run folder; a stable one under `runs/` otherwise. What it holds already isn't asked again.
     settings : mapping, optional
         The study's settings and those of sampling (`temperature`, `max_tokens`, `constrained`, …).
+    max_connections : int, optional
+        Calls under way at once, for each model.
+    max_cost : float, optional
+        US dollars that the run may cost in all.
+    batch : bool
+        Through the providers' batch APIs.
+    config : path, optional
+        Limits, prices, addresses; `isogloss.toml` in the current folder otherwise, where there is one.
 
     Returns
     -------
@@ -86,8 +97,9 @@ def run_study(
     job = prepare(study, data, models=names, settings=settings, seed=seed, limit=limit, repeats=repeats)
     out = Path(out) if out is not None else default_out(job.spec)
     summary = ask(
-        job, out, models=values, base_url=base_url, max_connections=max_connections, observe=observe, warn=warn
-    )
+        job, out, models=values, base_url=base_url, max_connections=max_connections, max_cost=max_cost, batch=batch,
+        config=config, observe=observe, warn=warn,
+    )  # fmt: skip
     opened = Run(out, study=job.study)
     if not opened.is_analysed():
         opened.score()

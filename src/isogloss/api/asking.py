@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 
 from isogloss.api.job import Job
 from isogloss.errors import SettingError
-from isogloss.models import open_model
-from isogloss.models.settings import ModelSettings
-from isogloss.records import Status
+from isogloss.models import open_model, parse_name
+from isogloss.models.config import Config, read_config
+from isogloss.models.prices import price_of
+from isogloss.records import Response, Status
 from isogloss.run.analyse import current_arms, held_plan, standing
-from isogloss.run.execute import Observer, Progress, check_abilities, execute
+from isogloss.run.asking import Informant, check_abilities
+from isogloss.run.breaker import Patience
+from isogloss.run.budget import Budget, spent
+from isogloss.run.execute import execute
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest, rows
+from isogloss.run.progress import Coding, Observer, Progress
+from isogloss.store import Ledger, Plan
+from isogloss.text import Tag
 
 if TYPE_CHECKING:
     from isogloss.models.model import Model
@@ -39,9 +46,15 @@ class Summary:
     tokens: Mapping[str, int]
     """Used by this command."""
     cost: float | None
-    """US dollars; 0 for models on this machine, None where the price isn't known."""
+    """US dollars spent by this command; 0 for models on this machine, None where a price isn't known."""
     stopped: Sequence[str] = ()
     """Why asking ended early, one line a model."""
+    spent: float | None = None
+    """US dollars that the run has cost so far, over all commands; None where a price isn't known."""
+    n_unmetered: int = 0
+    """Replies of this command without token counts: their cost is in no sum."""
+    missing_cost: float | None = None
+    """US dollars that what is still missing may cost, at the mean of what was asked; None where nobody can say."""
 
     @property
     def complete(self) -> bool:
@@ -55,10 +68,14 @@ def ask(
     *,
     models: Sequence[Model] = (),
     base_url: str | None = None,
-    max_connections: int = DEFAULT_CONNECTIONS,
+    max_connections: int | None = None,
+    max_cost: float | None = None,
+    batch: bool = False,
+    config: Config | str | Path | None = None,
     observe: Observer = lambda progress: None,
     warn: Callable[[str], None] = lambda text: None,
     environment: Mapping[str, str] | None = None,
+    patience: Patience | None = None,
 ) -> Summary:
     """Ask what is missing and keep it; nothing is coded or scored yet.
 
@@ -66,39 +83,65 @@ def ask(
     ----------
     models : sequence of Model
         Models made by hand; opened from the job's names otherwise.
+    max_connections : int, optional
+        Calls under way at once, for each model; what `isogloss.toml` says, or 16, otherwise.
+    max_cost : float, optional
+        US dollars that the run may cost, earlier commands included.
+    batch : bool
+        Through the providers' batch APIs: within a day, at a lower price.
+    config : Config or path, optional
+        Limits, prices and addresses; `isogloss.toml` in the current folder otherwise, where there is one.
+    patience : Patience, optional
+        How an outage is waited out; what the config says otherwise.
+
+    Raises
+    ------
+    SettingError
+        If there is no model, or a cap on the cost of a model whose price isn't known.
+    AbilityError, ModelError, StoreError
+        See `isogloss.run.execute`.
     """
     folder = RunFolder(out)
-    models = models or _open_models(
-        job,
-        base_url=base_url,
-        max_connections=max_connections,
-        environment=os.environ if environment is None else environment,
+    variables = os.environ if environment is None else environment
+    held = config if isinstance(config, Config) else read_config(config, environment=variables)
+    informants = [Informant(model, max_connections or DEFAULT_CONNECTIONS, None) for model in models] or _informants(
+        job, held, base_url=base_url, max_connections=max_connections, environment=variables
     )
-    if not models:
+    if not informants:
         raise SettingError("no model to ask; give one with --model, e.g. --model gguf/smollm2")
+    if max_cost is not None:
+        _check_prices(informants)
     with folder.locked():
         spec = folder.begin(job.spec)
+        if held.reasoning_tags:
+            folder.note_reasoning_tags(held.reasoning_tags)
         with folder.ledger(create=True) as ledger:
             ledger.add_dataset(job.dataset, spec.data_digest)
             if "analysed" in folder.facts() and not ledger.n_responses():
                 warn(f"the ledger of {folder.path} holds no reply any more; everything is asked again")
             plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
-            for model in models:
-                check_abilities(model, plan, spec.sampling)
+            for informant in informants:
+                check_abilities(informant.model, plan, spec.sampling, batch=batch)
             progress = execute(
-                ledger, plan, models, spec.sampling,
-                repeats=spec.repeats, max_connections=max_connections, observe=observe, warn=warn,
+                ledger, plan, informants, spec.sampling,
+                repeats=spec.repeats, observe=observe, warn=warn,
+                coding=_coding(job, ledger, plan, folder.reasoning_tags()),
+                budget=None if max_cost is None else Budget(max_cost, spent=spent(ledger.spending())),
+                patience=patience or _patience(held), batch=batch,
             )  # fmt: skip
             for part in progress:
                 folder.note_remarks(part.model, part.remarks)
+            stopped = [_named(part) for part in progress if part.stopped]
+            if folder.facts().get("stopped", []) != stopped:
+                folder.note(stopped=stopped)
             statuses = standing(ledger, plan, current_arms(ledger, spec), spec.repeats)
-    return _summary(folder, progress, statuses, free=all(model.local for model in models))
+            return _summary(folder, ledger, progress, statuses)
 
 
-def _open_models(
-    job: Job, *, base_url: str | None, max_connections: int, environment: Mapping[str, str]
-) -> list[Model]:
-    """The models that a job names; nothing is started or sent yet."""
+def _informants(
+    job: Job, config: Config, *, base_url: str | None, max_connections: int | None, environment: Mapping[str, str]
+) -> list[Informant]:
+    """The models that a job names, with their terms; nothing is started or sent yet."""
     replies: dict[str, str] = {}
 
     def reference(prompt_id: str) -> str | None:
@@ -108,29 +151,76 @@ def _open_models(
                 replies.setdefault(question.prompt.id, reply or "")
         return replies.get(prompt_id)
 
-    return [
-        open_model(
+    informants = []
+    for name in job.spec.models:
+        parsed = parse_name(name)
+        settings = config.settings(parsed.full, base_url=base_url, max_connections=max_connections)
+        model = open_model(
             name,
             environment=environment,
-            settings=ModelSettings(base_url=base_url, max_connections=max_connections),
+            settings=settings,
+            throttle=config.throttle(parsed.provider),
             seed=job.spec.seed,
             reference=reference if job.study.reference else None,
         )
-        for name in job.spec.models
-    ]
+        price = price_of(parsed.full, settings, environment)
+        informants.append(
+            Informant(model, settings.max_connections, price, settings.batch_requests, settings.batch_megabytes)
+        )
+    return informants
 
 
-def _summary(folder: RunFolder, progress: Sequence[Progress], statuses: Mapping[str, int], *, free: bool) -> Summary:
-    n_asked = sum(p.n_asked for p in progress)
+def _patience(config: Config) -> Patience:
+    """How an outage is waited out, with trial calls close enough to fit into a short one."""
+    if config.pause_minutes is None:
+        return Patience()
+    total = 60 * config.pause_minutes
+    return Patience(min(Patience().first, total / 4), min(Patience().longest, total / 2), total)
+
+
+def _check_prices(informants: Sequence[Informant]) -> None:
+    for informant in informants:
+        if informant.price is None and not informant.model.local:
+            raise SettingError(
+                f"--max-cost needs the price of {informant.model.name}, which isn't known; "
+                f'put input_price and output_price under [models."{informant.model.name}"] in isogloss.toml'
+            )
+
+
+def _coding(job: Job, ledger: Ledger, plan: Plan, tags: Sequence[Tag]) -> Coding:
+    """What the study's coders make of a model's first replies: the best reading of each."""
+    items = {item.id: item for item in job.dataset.items}
+
+    def statuses(model: str, responses: Sequence[Response]) -> list[Status]:
+        questions = ledger.questions_of(plan, [response.prompt_id for response in responses])
+        found = []
+        for response in responses:
+            item_id, condition = questions[response.prompt_id]
+            coded = [answer.status for answer in job.study.code(items[item_id], condition, response, tags)]
+            found.append(Status.OK if Status.OK in coded or not coded else coded[0])
+        return found
+
+    return statuses
+
+
+def _summary(folder: RunFolder, ledger: Ledger, progress: Sequence[Progress], statuses: Mapping[str, int]) -> Summary:
+    costs = [0.0 if not p.n_asked else p.cost for p in progress]
+    totals = [part.cost for part in ledger.spending() if part.n_calls]
+    so_far = None if None in totals else sum(total for total in totals if total is not None)
+    n_missing = sum(n for status, n in statuses.items() if status in (Status.FAILED, Status.MISSING))
+    n_answered = sum(statuses.values()) - n_missing
     return Summary(
         run=str(folder.path),
         prompts=sum(p.n_prompts for p in progress),
-        asked=n_asked,
+        asked=sum(p.n_asked for p in progress),
         cached=sum(p.n_cached for p in progress),
         statuses=statuses,
         tokens={"input": sum(p.input_tokens for p in progress), "output": sum(p.output_tokens for p in progress)},
-        cost=0.0 if free or not n_asked else None,
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
         stopped=tuple(_named(p) for p in progress if p.stopped),
+        spent=so_far,
+        missing_cost=so_far / n_answered * n_missing if so_far is not None and n_answered else None,
+        n_unmetered=sum(p.n_unmetered for p in progress),
     )
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from isogloss import studies
+from isogloss.errors import SettingError
 from isogloss.records import Dataset, RunSpec, Sampling
 from isogloss.registry import unknown_name
-from isogloss.run.plan import Forecast, forecast, plan_digest, planned
+from isogloss.run.analyse import current_arms
+from isogloss.run.folder import GROWING, RunFolder
+from isogloss.run.plan import Forecast, Held, forecast, plan_digest, planned
+from isogloss.store import Ledger
 from isogloss.study import Question, Settings, Source, Study, setting_error
 
 
@@ -61,8 +65,67 @@ class Job:
         return planned(self.study, self.dataset, self.settings, self.spec)
 
     def forecast(self) -> dict[str, Forecast]:
-        """Calls and tokens for one model and one repeat."""
-        return forecast(self.questions(), max_tokens=self.spec.sampling.max_tokens or self.study.default_max_tokens)
+        """Calls and tokens for one model and one repeat, by stage."""
+        return self._forecast({"": Held((frozenset(),))})[""]
+
+    def outlook(self, out: str | Path | None = None) -> dict[str, dict[str, Forecast]]:
+        """Calls and tokens over all repeats, by model and stage; "" stands for a model that nobody has named yet.
+
+        Parameters
+        ----------
+        out : path, optional
+            Run folder. What it holds already is left out, and counted as held. It is only read, and need not be there.
+
+        Raises
+        ------
+        SettingError
+            If the folder holds a run that asks something else.
+        """
+        models = self.spec.models or ("",)
+        folder = None if out is None else RunFolder(out)
+        if folder is None or not folder.exists or not folder.ledger_file.exists():
+            return self._forecast({model: _fresh(model, self.spec.repeats) for model in models})
+        before = folder.spec()
+        _check_same(before, self.spec, folder)
+        with folder.ledger() as ledger:
+            return self._forecast({model: _held(ledger, self.spec, before, model) for model in models})
+
+    def _forecast(self, held: Mapping[str, Held]) -> dict[str, dict[str, Forecast]]:
+        max_tokens = self.spec.sampling.max_tokens or self.study.default_max_tokens
+        return forecast(self.questions(), max_tokens=max_tokens, held=held)
+
+
+CHAT_ONLY = ("openai/", "anthropic/")
+"""Models that are never asked for the probability of given answers."""
+
+
+def _fresh(model: str, repeats: int) -> Held:
+    return Held((frozenset(),) * repeats, scores=not model.startswith(CHAT_ONLY))
+
+
+def _check_same(before: RunSpec, spec: RunSpec, folder: RunFolder) -> None:
+    """What may not differ when a run is taken up again."""
+    for name in RunSpec.model_fields:
+        if name not in GROWING and getattr(before, name) != getattr(spec, name):
+            raise SettingError(
+                f"{folder.path} holds a run that differs in its {name.replace('_', ' ')}; "
+                "choose another --out, or give the same"
+            )
+
+
+def _held(ledger: Ledger, spec: RunSpec, before: RunSpec, model: str) -> Held:
+    """What a run holds of one model: all repeats that it has, or is to have."""
+    repeats = max(spec.repeats, before.repeats)
+    arms = current_arms(ledger, spec.model_copy(update={"models": (model,)}))
+    if not arms:
+        return _fresh(model, repeats)
+    arm = arms[0]
+    settled: list[set[str]] = [set() for _ in range(repeats)]
+    for plan in filter(None, map(ledger.plan, dict.fromkeys(map(plan_digest, (before, spec))))):
+        ids = ledger.prompt_seqs(plan).keys()
+        for repeat, found in enumerate(settled, start=1):
+            found |= ids - {due.prompt.id for due in ledger.due(plan, arm, repeat)}
+    return Held(settled, chats=arm.chats, scores=arm.scores)
 
 
 def prepare(

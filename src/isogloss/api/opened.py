@@ -58,10 +58,24 @@ class Run:
 
     def _is_current(self, what: str) -> bool:
         with self.folder.ledger() as ledger:
-            return is_current(self.folder, what, state_of(ledger, self.study, self.spec))
+            return is_current(self.folder, what, state_of(ledger, self.study, self.spec, self.folder.reasoning_tags()))
 
-    def code(self) -> pd.DataFrame:
-        """Read every stored reply again with the rules of today; returns the answers."""
+    def code(self, *, reasoning_tags: Sequence[str | Sequence[str]] | None = None) -> pd.DataFrame:
+        """Read every stored reply again with the rules of today; returns the answers.
+
+        Parameters
+        ----------
+        reasoning_tags : sequence of str or pair of str, optional
+            Marks of reasoning to set aside beside the built-in list, from now on: names (`"cavil"` for
+            `<cavil>…</cavil>`), or pairs of opening and closing mark. None leaves those of the run.
+
+        Raises
+        ------
+        SettingError
+            For a tag that is neither.
+        """
+        if reasoning_tags is not None:
+            self.folder.note_reasoning_tags(reasoning_tags)
         return analyse(self.study, self.folder, again=True)[1]
 
     def score(self) -> list[Estimate]:
@@ -92,19 +106,38 @@ def write_report(runs: Sequence[str | Path | Run], out: str | Path | None = None
 
 
 def state(folder: str | Path) -> dict[str, Any]:
-    """How a run stands, from its summary: quick for runs of any size."""
+    """How a run stands, from its summary: quick for runs of any size.
+
+    `state` is "running" (a process is asking), "waiting for a batch", "complete" or "incomplete"; `stopped` says
+    why the last command ended early. `cost` is in US dollars, None where a price isn't known.
+    """
     opened = Run(folder)
-    spec = opened.spec
+    spec, facts = opened.spec, opened.folder.facts()
     with opened.folder.ledger() as ledger:
         arms = current_arms(ledger, spec)
         counts = standing(ledger, held_plan(ledger, spec), arms, spec.repeats)
+        spending = [part for part in ledger.spending() if part.n_calls]
+        n_batches = ledger.n_open_batches()
     unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING) or counts.get(Status.FAILED)
+    costs = [part.cost for part in spending]
+    if opened.folder.is_busy():
+        words = "running"
+    elif n_batches:
+        words = "waiting for a batch"
+    else:
+        words = "incomplete" if unfinished else "complete"
     return {
         "run": str(opened.folder.path),
         "study": spec.study,
         "data": spec.data,
         "models": list(spec.models),
-        "state": "incomplete" if unfinished else "complete",
+        "state": words,
+        "stopped": facts.get("stopped", []) if unfinished else [],
         "statuses": counts,
-        "created": opened.folder.facts().get("created"),
+        "tokens": {
+            "input": sum(part.input_tokens for part in spending),
+            "output": sum(part.output_tokens for part in spending),
+        },
+        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "created": facts.get("created"),
     }

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from isogloss.cli import options
-from isogloss.cli.console import Display, environment, note, say, say_json
+from isogloss.cli.console import environment, note, say, say_json
+from isogloss.cli.display import Display
 from isogloss.cli.tables import overview
 
 STUDY = "lexicon"
@@ -40,9 +41,7 @@ def demo(
     try:
         for name, names, settings in parts:
             job = api.prepare(STUDY, "sample", models=names, settings=settings, seed=seed)
-            api.ask(
-                job, out / name, observe=display, warn=lambda text: note(f"warning: {text}"), environment=environment()
-            )
+            api.ask(job, out / name, observe=display, warn=display.warn, environment=environment())
             folders.append(str(out / name))
     finally:
         display.close()

@@ -12,7 +12,7 @@ from isogloss.cli import options
 from isogloss.cli.console import environment, say, say_json
 
 OPTIONAL = {"xllamacpp": ("the embedded model", "pip install 'isogloss[gguf]'")}
-KEYS = {"OPENAI_API_KEY": "openai/…"}
+KEYS = {"OPENAI_API_KEY": "openai/…", "ANTHROPIC_API_KEY": "anthropic/…"}
 
 
 def doctor(json: options.Json = False) -> None:

@@ -17,3 +17,7 @@ Set = Annotated[
 Seed = Annotated[int, typer.Option(help="Decides samples and orders; equal on every machine.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask only the first N questions of each format.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Limits, prices, addresses of models. [default: isogloss.toml here, if any]"),
+]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isogloss.cli import options
-from isogloss.cli.console import Display, environment, note, parse_set, say, say_json
+from isogloss.cli.console import environment, money, note, parse_set, say, say_json
+from isogloss.cli.display import Display
 from isogloss.cli.tables import overview
 
 if TYPE_CHECKING:
-    from isogloss.api import Job, Summary
+    from isogloss.api import Summary
 
 
 def run(
@@ -29,8 +30,18 @@ def run(
     limit: options.Limit = None,
     seed: options.Seed = 0,
     repeats: Annotated[int, typer.Option(min=1, help="How often each prompt is asked.")] = 1,
-    max_connections: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    max_connections: Annotated[
+        int | None, typer.Option(min=1, help="Calls under way at once, for each model. [default: 16]")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of a server that speaks the provider's format.")] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="USD", help="What the run may cost in all; a higher cap later goes on."),
+    ] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Through the provider's batch API: within a day, at about half the price.")
+    ] = False,
+    config: options.Config = None,
     settings: options.Set = [],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count prompts and tokens, and ask nothing.")] = False,
     prompts_out: Annotated[
@@ -48,15 +59,22 @@ def run(
     if prompts_out is not None and not dry_run:
         raise SettingError("--prompts-out goes with --dry-run")
     job = api.prepare(study, data, models=model, settings=parse_set(settings), seed=seed, limit=limit, repeats=repeats)
-    if dry_run:
-        _dry_run(job, prompts_out, json)
-        return
     folder = out if out is not None else api.default_out(job.spec)
+    if dry_run:
+        from isogloss.cli.dry_run import dry_run as show
+        from isogloss.models.config import read_config
+
+        variables = environment()
+        show(
+            job, config=read_config(config, environment=variables), environment=variables, base_url=base_url,
+            out=folder, batch=batch, prompts_out=prompts_out, json=json,
+        )  # fmt: skip
+        return
     display = Display()
     try:
         summary = api.ask(
-            job, folder, base_url=base_url, max_connections=max_connections,
-            observe=display, warn=lambda text: note(f"warning: {text}"), environment=environment(),
+            job, folder, base_url=base_url, max_connections=max_connections, max_cost=max_cost, batch=batch,
+            config=config, observe=display, warn=display.warn, environment=environment(),
         )  # fmt: skip
     finally:
         display.close()
@@ -80,18 +98,33 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
                 "statuses": summary.statuses,
                 "tokens": summary.tokens,
                 "cost": summary.cost,
+                "spent": summary.spent,
             }
         )
     else:
         say(overview(opened.records, opened.study))
     statuses = ", ".join(f"{n:,} {status}" for status, n in summary.statuses.items())
     note(f"{summary.asked:,} asked now, {summary.cached:,} held already; {statuses}")
+    if summary.asked and summary.cost != 0.0:
+        note(_money(summary))
     for reason in summary.stopped:
         note(f"stopped early: {reason}")
+    if summary.stopped and summary.missing_cost:
+        note(f"what is missing may cost about {money(summary.missing_cost)} more; a higher --max-cost goes on")
     note(f"report: {Path(folder) / 'report.html'}")
     if not summary.complete:
         note("not complete: the same command asks only what is missing")
         raise typer.Exit(3)
+
+
+def _money(summary: Summary) -> str:
+    """What this command and the run have taken."""
+    tokens = f"{summary.tokens['input']:,} tokens in, {summary.tokens['output']:,} out; {money(summary.cost)}"
+    if summary.spent is not None and summary.spent != summary.cost:
+        tokens += f", {money(summary.spent)} over the whole run"
+    if summary.n_unmetered:
+        tokens += f"; {summary.n_unmetered:,} replies came without token counts and are in no sum"
+    return tokens
 
 
 def _in_child(folder: Path) -> None:
@@ -107,36 +140,3 @@ def _in_child(folder: Path) -> None:
     if done.returncode:
         note(done.stderr.rstrip() or f"the report ended with {done.returncode}; try 'isogloss report {folder}'")
         raise typer.Exit(done.returncode if done.returncode > 0 else 1)
-
-
-def _dry_run(job: Job, prompts_out: Path | None, json: bool) -> None:
-    if prompts_out is not None:
-        from isogloss.run.plan import write_prompts
-
-        n = write_prompts(job.questions(), prompts_out)
-        note(f"wrote {n:,} prompts to {prompts_out}")
-    forecast = job.forecast()
-    n_models = len(job.spec.models) or 1
-    n_times = n_models * job.spec.repeats
-    rows = [
-        {
-            "kind": kind,
-            "questions": part.n_questions,
-            "calls": part.n_prompts * n_times,
-            "input_tokens": part.input_tokens.times(n_times)._asdict(),
-            "output_tokens": part.output_tokens.times(n_times)._asdict(),
-        }
-        for kind, part in forecast.items()
-    ]
-    if json:
-        say_json({"models": list(job.spec.models), "repeats": job.spec.repeats, "parts": rows, "cost": None})
-        return
-    say(f"{job.spec.data}: {len(job.dataset.items):,} items; {n_models} model(s) × {job.spec.repeats} repeat(s)")
-    for kind, part in forecast.items():
-        tokens_in, tokens_out = part.input_tokens.times(n_times), part.output_tokens.times(n_times)
-        say(
-            f"  {kind.replace('_', ' ')}: {part.n_questions:,} questions, {part.n_prompts * n_times:,} calls, "
-            f"about {tokens_in.expected:,} tokens in ({tokens_in.low:,} to {tokens_in.high:,}), "
-            f"{tokens_out.expected:,} out ({tokens_out.low:,} to {tokens_out.high:,})"
-        )
-    say("  cost: unknown (isogloss has no prices yet); nothing was asked")

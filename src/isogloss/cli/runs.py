@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from isogloss.cli import options
-from isogloss.cli.console import note, say, say_json
+from isogloss.cli.console import money, note, say, say_json
+from isogloss.cli.display import short
 
 
 def runs(
     folder: Annotated[Path, typer.Argument(help="Where to look; run folders lie directly below.")] = Path("runs"),
     json: options.Json = False,
 ) -> None:
-    """List runs with their state."""
+    """List runs with their state: running, complete, incomplete (and why), waiting for a batch."""
     from isogloss import api
     from isogloss.errors import IsoglossError
 
@@ -30,6 +32,28 @@ def runs(
         return
     if not found:
         note(f"no runs in {folder}; start one with 'isogloss run'")
-    for row in found:
-        statuses = ", ".join(f"{n:,} {status}" for status, n in row["statuses"].items())
-        say(f"{row['run']}  {row['study']} on {row['data']}  {', '.join(row['models'])}  {row['state']}  {statuses}")
+    elif sys.stdout.isatty():
+        _table(found)
+    else:
+        for row in found:
+            say("  ".join(_cells(row)))
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    statuses = ", ".join(f"{n:,} {status}" for status, n in row["statuses"].items())
+    tokens = (
+        f"{short(row['tokens']['input'])} in, {short(row['tokens']['output'])} out" if row["tokens"]["input"] else ""
+    )
+    cost = "" if row["cost"] == 0.0 else money(row["cost"])
+    state = row["state"] + (f" ({row['stopped'][0]})" if row["stopped"] and row["state"] == "incomplete" else "")
+    return [row["run"], f"{row['study']} on {row['data']}", ", ".join(row["models"]), state, statuses, tokens, cost]
+
+
+def _table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("run", "study", "models", "state", "replies", "tokens", "cost", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*_cells(row))
+    Console().print(table)

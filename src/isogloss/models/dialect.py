@@ -1,22 +1,31 @@
-"""How one server wants its parameters: a refused one is renamed or left out once, and that is remembered."""
+"""How one server wants its requests: what it refuses is renamed, left out or put elsewhere once, and remembered."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from isogloss.models.faults import ProviderWords
-from isogloss.records import Prompt, Sampling
+from isogloss.records import Message, Prompt, Sampling
 
-_OTHER_NAME = {"max_tokens": "max_completion_tokens"}
 _REFUSED_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"})
 _REFUSED_WORDS = re.compile(
     r"unsupported|n[o']t support|unrecognized|unknown|unexpected|extra inputs|extra_forbidden|not permitted|not allowed"
-    r"|deprecated|not available|isn't available|incompatible|only the default|may not be (set|used|specified)"
+    r"|deprecated|not available|isn't available|incompatible|only the default|may (not|only) be (set|used|specified)"
     r"|use '?max_completion|cannot (be )?(set|used|specif\w+|both)",
     re.IGNORECASE,
 )
+_NO_SYSTEM = re.compile(
+    r"(system|developer) (role|messages?|prompts?|instructions?) (is|are)?\s*(not|n't|un)\s*"
+    r"(yet )?(supported|allowed|permitted|enabled)"
+    r"|(doesn't|does not|not|un)\s*support(ed)?( the| a| any)?( use of)? ['\"`]?system\b"
+    r"|(unsupported|invalid|unknown|unexpected) (message )?role:? ['\"`]?system\b|role ['\"`]?system['\"`]? (is|not)\b"
+    r"|roles? must alternate|only (support\w* )?user(,| and) (assistant|model)( and tool)? roles",
+    re.IGNORECASE,
+)
+_FOLDED = "a system message was refused; its text stands before the first message of the user"
 _encode = msgspec.json.encode
 
 
@@ -24,12 +33,41 @@ class Dialect:
     """Writes request bodies, and learns from refusals.
 
     `held` says what was really sent under each name of `Sampling`; None where the provider's default holds.
-    `changes` says in words what was renamed or left out.
+    `remarks` says in words what was changed.
+
+    Parameters
+    ----------
+    model_id : str
+        What the server knows the model by.
+    takes : sequence of str
+        The fields of `Sampling` that the wire format has.
+    defaults : mapping
+        Values of those that every request must hold, for a sampling without them; never left out or renamed.
+    other_names : mapping
+        What a field may be called instead, where the usual name is refused.
+    system_apart : bool
+        Whether system messages go into a field of their own.
     """
 
-    def __init__(self, model_id: str) -> None:
+    def __init__(
+        self,
+        model_id: str,
+        *,
+        takes: Sequence[str],
+        defaults: Mapping[str, int] | None = None,
+        other_names: Mapping[str, str] | None = None,
+        system_apart: bool = False,
+    ) -> None:
         self._model_id = model_id
-        self._names: dict[str, str | None] = {name: name for name in ("temperature", "top_p", "max_tokens", "seed")}
+        self._names: dict[str, str | None] = {
+            name: name if name in takes else None for name in ("temperature", "top_p", "max_tokens", "seed")
+        }
+        self._defaults = defaults or {}
+        self._other_names = other_names or {}
+        self._system_apart = system_apart
+        self._folds = False
+        self._has_folded = False
+        self._refused_once: dict[str, str] = {}
         self._sampling: Sampling | None = None
         self._head = b""
         self.version = 0
@@ -40,48 +78,97 @@ class Dialect:
         """The request for one prompt; all but the messages is written once for a sampling."""
         if sampling is not self._sampling:
             self._write_head(sampling)
-        messages = _encode([{"role": message.role, "content": message.content} for message in prompt.messages])
-        if grammar is None:
-            return b"".join((self._head, messages, b"}"))
-        return b"".join((self._head, messages, b',"grammar":', _encode(grammar), b"}"))
+        messages: Sequence[Message] = prompt.messages
+        system = ""
+        if self._system_apart or self._folds:
+            system, messages = _without_system(messages)
+            if self._folds and system:
+                system, messages = "", _folded(system, messages)
+                if not self._has_folded:
+                    self._has_folded = True
+                    self.remarks.append(_FOLDED)
+        parts = [self._head, _encode([{"role": message.role, "content": message.content} for message in messages])]
+        if system:
+            parts += (b',"system":', _encode(system))
+        if grammar is not None:
+            parts += (b',"grammar":', _encode(grammar))
+        parts.append(b"}")
+        return b"".join(parts)
 
     def _write_head(self, sampling: Sampling) -> None:
         fields: dict[str, str | float | int] = {"model": self._model_id}
         self.held = {}
         for name, sent_as in self._names.items():
             value = getattr(sampling, name)
+            if value is None:
+                value = self._defaults.get(name)
             self.held[name] = value if sent_as is not None else None
             if value is not None and sent_as is not None:
                 fields[sent_as] = value
         self._head = _encode(fields)[:-1] + b',"messages":'
         self._sampling = sampling
 
-    def learn(self, words: ProviderWords, sampling: Sampling, *, sent: int) -> bool:
-        """Take in the words of a refused request (HTTP 400 or 422), written by version `sent` of this dialect.
+    def learn(self, words: ProviderWords, sampling: Sampling, *, sent: int | None, parameters: bool = True) -> bool:
+        """Take in the words of a refused request, written by version `sent` of this dialect.
 
         Returns whether the request is worth sending once more: something was changed now, or since it was written.
+        `sent` None: by a version that isn't known, e.g. before a restart. Not `parameters`: only the system role can be
+        what is refused.
         """
-        if sent != self.version:
+        if sent is not None and sent != self.version:
             return True
-        refused = self._refused(words, sampling)
-        if refused is None:
+        if _NO_SYSTEM.search(words.message):
+            if self._folds:
+                return sent is None
+            self._folds = True
+            self._change()
+            return True
+        if not parameters:
             return False
-        old = self._names[refused]
-        new = _OTHER_NAME.get(refused) if old == refused else None
+        sent_as = {
+            old: name
+            for name, old in self._names.items()
+            if old and name not in self._defaults and getattr(sampling, name) is not None
+        }
+        refused = _refused(words, sent_as)
+        if refused is None:
+            return sent is None and _refused(words, self._refused_once) is not None
+        old = self._names[refused] or refused
+        new = self._other_names.get(refused) if old == refused else None
         self._names[refused] = new
-        self._sampling = None
-        self.version += 1
+        self._refused_once[old] = refused
         self.remarks.append(f"{old} was refused; " + (f"sent as {new}" if new else "left out"))
+        self._change()
         return True
 
-    def _refused(self, words: ProviderWords, sampling: Sampling) -> str | None:
-        """Name, in `Sampling`, of a parameter that was sent and is refused as such (not only its value)."""
-        if not (words.codes & _REFUSED_CODES or _REFUSED_WORDS.search(words.message)):
-            return None
-        sent = {old: name for name, old in self._names.items() if old and getattr(sampling, name) is not None}
-        if words.param:
-            return sent.get(words.param)
-        found = [
-            (match.start(), name) for old, name in sent.items() if (match := re.search(rf"\b{old}\b", words.message))
-        ]
-        return min(found)[1] if found else None
+    def _change(self) -> None:
+        self._sampling = None
+        self.version += 1
+
+
+def _refused(words: ProviderWords, sent_as: Mapping[str, str]) -> str | None:
+    """Name, in `Sampling`, of a parameter that was sent and is refused as such (not only its value)."""
+    if not (words.codes & _REFUSED_CODES or _REFUSED_WORDS.search(words.message)):
+        return None
+    if words.param:
+        return sent_as.get(words.param)
+    found = [
+        (match.start(), name) for old, name in sent_as.items() if (match := re.search(rf"\b{old}\b", words.message))
+    ]
+    return min(found)[1] if found else None
+
+
+def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
+    """The system messages' text, and the others. A prompt of system messages alone is one of the user's."""
+    others = [message for message in messages if message.role != "system"]
+    if len(others) == len(messages):
+        return "", others
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    return (system, others) if others else ("", [Message(role="user", content=system)])
+
+
+def _folded(system: str, messages: list[Message]) -> list[Message]:
+    """The messages with the system's text put before the user's first."""
+    if messages[0].role != "user":
+        return [Message(role="user", content=system), *messages]
+    return [Message(role="user", content=f"{system}\n\n{messages[0].content}"), *messages[1:]]

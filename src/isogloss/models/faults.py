@@ -6,7 +6,6 @@ Knows no provider's wire format beyond the few shapes in which errors come (see 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -16,14 +15,23 @@ import msgspec
 from isogloss.records import Status
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"})
-_NO_MODEL = frozenset({"model_not_found", "invalid_model", "unknown_model", "NOT_FOUND"})
+_CROWDED = frozenset({429, 503, 529})
+_CROWDED_CODES = frozenset({"rate_limit_error", "rate_limit_exceeded", "overloaded_error"})
+_NO_QUOTA = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated", "billing_error"}
+)
+_NO_MODEL = frozenset({"model_not_found", "invalid_model", "unknown_model", "NOT_FOUND", "not_found_error"})
 _BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "API_KEY_INVALID", "invalid_authentication"})
 _BLOCKED = frozenset(
     {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed"}
     | {"moderation_blocked", "content_blocked", "prompt_blocked"}
 )
 _QUOTA_WORDS = re.compile(r"\b(quota|billing|credits?|balance|payment)\b", re.IGNORECASE)
+_USED_UP_WORDS = re.compile(
+    r"credit balance is too low|insufficient (balance|credits|funds)|reached your (\w+ ){0,3}usage limits?",
+    re.IGNORECASE,
+)
+_WITHHELD_WORDS = re.compile(r"blocked by (the )?content filter|content management policy", re.IGNORECASE)
 _RATE_WORDS = re.compile(r"rate.?limit|\bper (second|minute|hour)\b|too many requests", re.IGNORECASE)
 _KEY_WORDS = re.compile(
     r"api key (not valid|is invalid|expired|not found)|(invalid|incorrect|bad) api key", re.IGNORECASE
@@ -34,13 +42,19 @@ _SHOWN = 300
 
 
 class PassingError(Exception):
-    """A fault that another try may mend. `retry_after` is in seconds, None where the provider names no time."""
+    """A fault that another try may mend.
 
-    def __init__(self, words: str, *, retry_after: float | None = None, unreachable: bool = False) -> None:
+    `retry_after` is in seconds, None where the provider names no time; `crowded`: it was asked too much at once.
+    """
+
+    def __init__(
+        self, words: str, *, retry_after: float | None = None, unreachable: bool = False, crowded: bool = False
+    ) -> None:
         super().__init__(words)
         self.words = words
         self.retry_after = retry_after
         self.unreachable = unreachable
+        self.crowded = crowded
 
 
 class ProviderWords(NamedTuple):
@@ -146,11 +160,12 @@ class Verdict(NamedTuple):
 
 def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
     """What follows from an error. `waits`: seconds the provider asks to wait; with a wait, no quota is used up."""
-    if words.codes & _BLOCKED or (status == 403 and words.flagged):
+    withheld = status == 400 and _WITHHELD_WORDS.search(words.message)
+    if words.codes & _BLOCKED or (status == 403 and words.flagged) or withheld:
         return Verdict(Status.BLOCKED)
     if status == 401 or words.codes & _BAD_KEY or _KEY_WORDS.search(words.message):
         return Verdict(advice="the key isn't accepted; check it")
-    if status == 403:
+    if status == 403 or "permission_error" in words.codes:
         return Verdict(advice="the key may not use this model; check the account's rights")
     used_up = (
         status == 429
@@ -158,7 +173,8 @@ def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
         and _QUOTA_WORDS.search(words.message)
         and not _RATE_WORDS.search(f"{words.message} {' '.join(words.codes)}")
     )
-    if status == 402 or words.codes & _NO_QUOTA or used_up:
+    no_credit = status == 400 and _USED_UP_WORDS.search(words.message)
+    if status == 402 or words.codes & _NO_QUOTA or used_up or no_credit:
         return Verdict(advice="the quota is used up; check the account's billing, then run the same command again")
     if status == 404 or words.codes & _NO_MODEL:
         return Verdict(advice="no such model at this address; check the model's name and the base URL")
@@ -169,6 +185,7 @@ def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
     return Verdict(Status.FAILED)
 
 
-def passing(status: int, words: ProviderWords, headers: Mapping[str, str], body: bytes) -> PassingError:
+def passing(status: int, words: ProviderWords, waits: float | None) -> PassingError:
     """The fault of an error that another try may mend."""
-    return PassingError(f"HTTP {status}: {words.message}", retry_after=retry_after(headers, body, now=time.time()))
+    crowded = status in _CROWDED or bool(words.codes & _CROWDED_CODES)
+    return PassingError(f"HTTP {status}: {words.message}", retry_after=waits, crowded=crowded)

@@ -5,67 +5,46 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-
-import msgspec
+from typing import NamedTuple
 
 from isogloss.errors import DataError, ModelError
 from isogloss.models.answer_probability import Tokens, answer_logprobs, wanted_tokens
+from isogloss.models.chat import ChatModel, Endpoint
 from isogloss.models.faults import read_words
+from isogloss.models.folding import fold_system
+from isogloss.models.grammar import grammar_of
 from isogloss.models.http import HttpError
+from isogloss.models.llama_calls import LlamaCalls, RefusedError
 from isogloss.models.llama_process import LlamaProcess
 from isogloss.models.model import Abilities
-from isogloss.models.openai import ChatModel, Endpoint
+from isogloss.models.openai_wire import OPENAI
+from isogloss.models.pace import Pace
 from isogloss.models.retry import RetryPolicy
 from isogloss.models.weights import KNOWN, locate, sha256_of
-from isogloss.records import Prompt, Response, Sampling, Status
+from isogloss.records import Message, Prompt, Response, Sampling, Status
 
 _CONTEXT = 8192
 _READY_SECONDS = 60.0
-_SHOWN_TOKENS = 500
-_ALL_TOKENS = 10_000_000
 _TAIL = 16
 _UNDER_WAY = 2
 """The server answers one after the other; waiting in line here isn't counted as time of the call."""
 
-T = TypeVar("T")
-
-
-class _Templated(msgspec.Struct):
-    prompt: str
-
-
-class _Tokenized(msgspec.Struct):
-    tokens: list[int]
-
-
-class _Props(msgspec.Struct):
-    bos_token: str = ""
-
-
-class _Token(msgspec.Struct):
-    id: int
-    logprob: float
-
-
-class _Position(msgspec.Struct):
-    top_logprobs: list[_Token]
-
-
-class _Completion(msgspec.Struct):
-    index: int
-    completion_probabilities: list[_Position]
-
-
-class _RefusedError(Exception):
-    """The server answered with an error."""
+_MARK = "isogloss-system"
+_OWN_SYSTEM = "its chat template puts a system message of its own before the question"
+_NO_TEMPLATE = "its weights carry no chat template; llama.cpp puts one on (ChatML) that it may never have met"
+_FOLDED = "its chat template has no system message; such text stands before the first message of the user"
+_HEAD_BYTES = 32 * 2**20
+"""Where a file of weights tells of itself; what follows are the weights."""
 
 
 class _Session(NamedTuple):
     """What holds while the model is open."""
 
     chat: ChatModel
-    bos: tuple[int, ...]
+    calls: LlamaCalls
+    bos: tuple[int, ...] = ()
+    has_system: bool = True
+    """The chat template has a place for system messages."""
 
 
 class GgufModel:
@@ -81,6 +60,8 @@ class GgufModel:
         Where known weights lie.
     revision : str or None
         Beginning of the weights' sha256, where the user wants just these.
+    chat_template : str or None
+        A chat template (Jinja) in place of the one that the weights carry.
     """
 
     def __init__(
@@ -91,6 +72,7 @@ class GgufModel:
         cache_dir: Path,
         revision: str | None = None,
         timeout: float = 600.0,
+        chat_template: str | None = None,
     ) -> None:
         self.name = name
         self.revision = revision
@@ -104,7 +86,9 @@ class GgufModel:
         self._session: _Session | None = None
         self._places = asyncio.Semaphore(_UNDER_WAY)
         self._candidates: dict[tuple[str, str], Tokens] = {}
-        self._template_remarks: tuple[str, ...] = ()
+        self._given_template = chat_template
+        self._template: str | None = None
+        self._template_remarks: list[str] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
@@ -117,7 +101,12 @@ class GgufModel:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know: of the chat template, and what the server refused."""
-        return self._template_remarks + (self._session.chat.remarks if self._session is not None else ())
+        return (*self._template_remarks, *(self._session.chat.remarks if self._session is not None else ()))
+
+    @property
+    def template(self) -> str | None:
+        """The chat template it is asked with, as the server has it; None before `open`."""
+        return self._template
 
     @property
     def held(self) -> dict[str, float | int | None]:
@@ -127,7 +116,7 @@ class GgufModel:
     async def open(self) -> None:
         """Check the weights, start the server, wait until it is ready."""
         weights = await asyncio.to_thread(self._checked_weights)
-        process = self._process = LlamaProcess(weights, context=_CONTEXT)
+        process = self._process = LlamaProcess(weights, context=_CONTEXT, template=self._given_template)
         try:
             await process.start()
             await self._connect(process)
@@ -151,34 +140,38 @@ class GgufModel:
         if self._asked_revision is not None and not digest.startswith(self._asked_revision):
             raise ModelError(f"{self.name}: {path} is revision {digest[:16]}, not {self._asked_revision}")
         self.revision = digest[:16]
+        if self._given_template is None and not _carries_template(path):
+            self._remark(_NO_TEMPLATE)
         return path
 
     async def _connect(self, process: LlamaProcess) -> None:
         chat = ChatModel(
             self.name,
+            wire=OPENAI,
             model_id=self._source,
             endpoint=Endpoint(process.address, process.token),
-            chat_path="/v1/chat/completions",
+            path="/v1/chat/completions",
             revision=self.revision,
             abilities=self.abilities,
             local=True,
-            max_connections=_UNDER_WAY,
+            pace=Pace(most=_UNDER_WAY),
             timeout=self._timeout,
             policy=RetryPolicy(tries=3, first_wait=0.2),
         )
-        self._session = _Session(chat, ())
+        calls = LlamaCalls(chat.http)
+        self._session = _Session(chat, calls)
         await chat.open()
         await self._until_ready(process, chat)
-        props = await self._call("/props", None, _Props)
-        bos: list[int] = []
-        if props.bos_token:
-            bos = (await self._tokens(props.bos_token, add_special=False)).tokens
-        self._session = _Session(chat, tuple(bos))
-        shown = (
-            await self._call("/apply-template", {"messages": [{"role": "user", "content": ""}]}, _Templated)
-        ).prompt
-        if "system" in shown.lower():
-            self._template_remarks = ("its chat template puts a system message of its own before the question",)
+        props = await calls.props()
+        self._template = props.chat_template or None
+        bos = await calls.tokens(props.bos_token, add_special=False) if props.bos_token else ()
+        self._session = _Session(chat, calls, tuple(bos), await _has_system(calls))
+        if "system" in (await calls.rendered([Message(role="user", content="")])).lower():
+            self._remark(_OWN_SYSTEM)
+
+    def _remark(self, words: str) -> None:
+        if words not in self._template_remarks:
+            self._template_remarks.append(words)
 
     async def _until_ready(self, process: LlamaProcess, chat: ChatModel) -> None:
         deadline = time.monotonic() + _READY_SECONDS
@@ -205,16 +198,19 @@ class GgufModel:
             await process.stop()
 
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
-        """Put one prompt; see `Model.ask`. Candidates get the probability the model gives them at temperature 1."""
+        """Put one prompt; see `Model.ask`. Candidates get the probability the model gives them at temperature 1.
+
+        A prompt of one `text` message is continued as it is, without a chat template.
+        """
         if self._session is None or self._process is None:
             raise ModelError(f"{self.name} isn't open")
         process, session = self._process, self._session
         try:
             async with self._places:
-                if prompt.candidates:
-                    response = await self._score(prompt, repeat)
+                if _is_raw(self.name, prompt):
+                    response = await self._ask_raw(session, prompt, sampling, repeat)
                 else:
-                    response = await session.chat.ask(prompt, sampling, repeat)
+                    response = await self._ask_chat(session, self._folded(session, prompt), sampling, repeat)
         except ModelError:
             _check_running(self.name, process)
             raise
@@ -222,107 +218,143 @@ class GgufModel:
             _check_running(self.name, process)
         return response
 
-    # --- probabilities of given answers -------------------------------------------------------------------------------
+    def _folded(self, session: _Session, prompt: Prompt) -> Prompt:
+        """The prompt as its chat template can take it; it keeps its id."""
+        if session.has_system or all(message.role != "system" for message in prompt.messages):
+            return prompt
+        self._remark(_FOLDED)
+        return prompt.model_copy(update={"messages": fold_system(prompt.messages)})
 
-    async def _score(self, prompt: Prompt, repeat: int) -> Response:
+    async def _ask_chat(self, session: _Session, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         started = time.perf_counter()
-        status, logprobs, error, n_tokens = Status.OK, None, None, None
+        rendered = None
         try:
-            text = (await self._call("/apply-template", {"messages": _wire(prompt)}, _Templated)).prompt
-            before = self._without_double_start((await self._tokens(text, add_special=True)).tokens)
-            n_tokens = len(before)
-            answers = [await self._candidate(text[-_TAIL:], candidate) for candidate in prompt.candidates]
-            logprobs = answer_logprobs(answers, await self._distributions(before, wanted_tokens(answers)))
-        except (HttpError, _RefusedError) as fault:
-            status, error = Status.FAILED, str(fault)
-        return Response(
-            prompt_id=prompt.id,
-            model=self.name,
-            revision=self.revision,
-            repeat=repeat,
-            status=status,
-            candidate_logprobs=logprobs,
-            error=error,
-            input_tokens=n_tokens,
-            output_tokens=0,
-            seconds=time.perf_counter() - started,
-            received_at=time.time(),
+            rendered = await session.calls.rendered(prompt.messages)
+        except (HttpError, RefusedError) as fault:  # a template may turn down an order of messages
+            if prompt.candidates:
+                return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault))
+        if prompt.candidates and rendered is not None:
+            return await self._score(session, prompt, repeat, rendered, started, rendered=rendered)
+        response = await session.chat.ask(prompt, sampling, repeat)  # it has its own words for faults, and tries again
+        return response.model_copy(update={"rendered": rendered})
+
+    # --- raw texts ----------------------------------------------------------------------------------------------------
+
+    async def _ask_raw(self, session: _Session, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
+        started = time.perf_counter()
+        text = prompt.messages[0].content
+        if prompt.candidates:
+            return await self._score(session, prompt, repeat, text, started)
+        grammar = grammar_of(prompt.form) if sampling.constrained and prompt.form is not None else None
+        try:
+            reply = await session.calls.continuation(text, sampling, grammar)
+        except (HttpError, RefusedError) as fault:
+            return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault))
+        return self._response(
+            prompt,
+            repeat,
+            started,
+            status=Status.TRUNCATED if reply.stop_type == "limit" else Status.OK,
+            text=reply.content,
+            finish_reason=reply.stop_type,
+            input_tokens=reply.tokens_evaluated,
+            output_tokens=reply.tokens_predicted,
         )
 
-    async def _distributions(self, before: list[int], wanted: dict[Tokens, set[int]]) -> dict[Tokens, dict[int, float]]:
-        """Log-probabilities of the wanted next tokens after `before` and each node; one request, rarely a second."""
-        found: dict[Tokens, dict[int, float]] = {}
-        for n_shown in (_SHOWN_TOKENS, _ALL_TOKENS):
-            missing = [node for node, tokens in wanted.items() if not tokens <= found.get(node, {}).keys()]
-            if not missing:
-                break
-            request = {
-                "prompt": [[*before, *node] for node in missing],
-                "n_predict": 1,
-                "n_probs": n_shown,
-                "cache_prompt": True,
-                "temperature": 0,
-                "response_fields": ["index", "completion_probabilities"],
-            }
-            if len(missing) == 1:  # the server then answers without a list
-                completions = [await self._call("/completion", request, _Completion)]
-            else:
-                completions = await self._call("/completion", request, list[_Completion])
-            for completion in completions:
-                shown = completion.completion_probabilities[0].top_logprobs
-                found[missing[completion.index]] = {token.id: token.logprob for token in shown}
-        lacking = [node for node, tokens in wanted.items() if not tokens <= found.get(node, {}).keys()]
-        if lacking:
-            raise _RefusedError(f"the server gives no probability for a token after {lacking[0]}")
-        return found
+    # --- probabilities of given answers -------------------------------------------------------------------------------
 
-    async def _candidate(self, tail: str, candidate: str) -> Tokens:
+    async def _score(
+        self, session: _Session, prompt: Prompt, repeat: int, text: str, started: float, *, rendered: str | None = None
+    ) -> Response:
+        """Score a prompt's candidates as continuations of a text."""
+        calls = session.calls
+        try:
+            before = _without_double_start(await calls.tokens(text, add_special=True), session.bos)
+            if not before:
+                raise RefusedError("nothing stands before the candidates, and the model has no token for a start")
+            answers = [await self._candidate(calls, text[-_TAIL:], candidate) for candidate in prompt.candidates]
+            logprobs = answer_logprobs(answers, await calls.distributions(before, wanted_tokens(answers)))
+        except (HttpError, RefusedError) as fault:
+            return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault), rendered=rendered)
+        return self._response(
+            prompt,
+            repeat,
+            started,
+            status=Status.OK,
+            candidate_logprobs=logprobs,
+            candidate_tokens=tuple(map(len, answers)),
+            input_tokens=len(before),
+            output_tokens=0,
+            rendered=rendered,
+        )
+
+    def _response(self, prompt: Prompt, repeat: int, started: float, **fields: object) -> Response:
+        return Response.model_validate(
+            {
+                "prompt_id": prompt.id,
+                "model": self.name,
+                "revision": self.revision,
+                "repeat": repeat,
+                "seconds": time.perf_counter() - started,
+                "received_at": time.time(),
+                **fields,
+            }
+        )
+
+    async def _candidate(self, calls: LlamaCalls, tail: str, candidate: str) -> Tokens:
         """Tokens of a candidate as it follows the end of the prompt."""
         key = (tail, candidate)
         tokens = self._candidates.get(key)
         if tokens is None:
             if not candidate:
                 raise DataError(f"{self.name}: an empty candidate has no probability")
-            alone = (await self._tokens(tail, add_special=False)).tokens
-            both = (await self._tokens(tail + candidate, add_special=False)).tokens
+            alone = await calls.tokens(tail, add_special=False)
+            both = await calls.tokens(tail + candidate, add_special=False)
             if both[: len(alone)] == alone and len(both) > len(alone):
                 tokens = tuple(both[len(alone) :])
             else:  # the tokenizer would join the two; after a fixed prompt the candidate stands alone
-                tokens = tuple((await self._tokens(candidate, add_special=False)).tokens)
+                tokens = tuple(await calls.tokens(candidate, add_special=False))
             self._candidates[key] = tokens
         return tokens
 
-    def _without_double_start(self, tokens: list[int]) -> list[int]:
-        """Drop a start token that both the template and the tokenizer have put."""
-        bos = self._session.bos if self._session is not None else ()
-        return tokens[1:] if len(bos) == 1 and tokens[:2] == [bos[0], bos[0]] else tokens
 
-    async def _tokens(self, text: str, *, add_special: bool) -> _Tokenized:
-        return await self._call(
-            "/tokenize", {"content": text, "add_special": add_special, "parse_special": True}, _Tokenized
-        )
+async def _has_system(calls: LlamaCalls) -> bool:
+    """Whether the chat template has a place for system messages of its own.
 
-    async def _call(self, path: str, request: object | None, kind: type[T]) -> T:
-        """GET (without a request) or POST; the reply as a struct. Raises HttpError, _RefusedError."""
-        assert self._session is not None
-        http = self._session.chat.http
-        reply = await (http.get(path) if request is None else http.post(path, msgspec.json.encode(request)))
-        if reply.status != 200:
-            raise _RefusedError(f"HTTP {reply.status}: {read_words(reply.body).message}")
-        try:
-            return msgspec.json.decode(reply.body, type=kind)
-        except msgspec.DecodeError as error:
-            raise _RefusedError(f"{path}: {error}") from None
+    It has none where it raises, drops the text, or puts it where a user's own words would stand (the server does so
+    for templates without one).
+    """
+    try:
+        apart = await calls.rendered([Message(role="system", content=_MARK), Message(role="user", content="x")])
+    except RefusedError:
+        return False
+    together = await calls.rendered([Message(role="user", content=f"{_MARK}\nx")])
+    return _MARK in apart and apart.split() != together.split()
+
+
+def _carries_template(weights: Path) -> bool:
+    """Whether a file of weights holds a chat template."""
+    with weights.open("rb") as file:
+        return b"tokenizer.chat_template" in file.read(_HEAD_BYTES)
+
+
+def _is_raw(name: str, prompt: Prompt) -> bool:
+    """Whether a prompt is a text to be continued."""
+    raw = any(message.role == "text" for message in prompt.messages)
+    if raw and len(prompt.messages) > 1:
+        raise DataError(f"{name}: a 'text' message stands alone in its prompt, got {len(prompt.messages)} messages")
+    return raw
+
+
+def _without_double_start(tokens: list[int], bos: tuple[int, ...]) -> list[int]:
+    """Drop a start token that both the template and the tokenizer have put."""
+    return tokens[1:] if len(bos) == 1 and tokens[:2] == [bos[0], bos[0]] else tokens
 
 
 def _check_running(name: str, process: LlamaProcess) -> None:
     ended = process.ended()
     if ended is not None:
         raise ModelError(f"{name}: the llama.cpp server is gone ({ended}); run the same command again") from None
-
-
-def _wire(prompt: Prompt) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in prompt.messages]
 
 
 def _is_path(source: str) -> bool:

@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("weights")
     parser.add_argument("--context", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--template")
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it lets running calls end
     token = _first_line()
@@ -48,6 +49,8 @@ def main() -> None:
     params.cors_origins = "http://127.0.0.1"
     params.ui = False
     params.verbosity = 1
+    if options.template is not None:
+        params.chat_template = options.template
     server = xllamacpp.Server(params)
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
     sys.stdout.flush()

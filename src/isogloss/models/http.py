@@ -7,14 +7,18 @@ The good path is lean: no per-call timeout object, no cookie jar, no redirects, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import aiohttp
+from aiohttp.payload import Payload
 from yarl import URL
 
 from isogloss.errors import ModelError
 
 FaultKind = Literal["connect", "timeout", "cut"]
+
+LONG_TRANSFER = 3600.0
+"""Seconds that a large file may take."""
 
 
 class HttpReply(NamedTuple):
@@ -114,14 +118,56 @@ class HttpClient:
         try:
             async with session.request(method, url, data=body, allow_redirects=False) as reply:
                 return HttpReply(reply.status, reply.headers, await reply.read())
-        except aiohttp.ConnectionTimeoutError:
-            raise HttpError("connect", "no connection within the time limit") from None
-        except TimeoutError:
-            raise HttpError("timeout", f"no reply within {self._timeout.total:g} s") from None
-        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
-            raise HttpError("connect", _words(error)) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise HttpError("cut", _words(error)) from None
+            raise self._fault(error, self._timeout) from None
+
+    async def upload(self, path: str, file: BinaryIO, *, fields: Mapping[str, str] | None = None) -> HttpReply:
+        """Send a file from the disk as the body, or with fields as a form's part `file`. Raises HttpError."""
+        if fields is None:
+            return await self._transfer("POST", path, file, {}, None)
+        form = aiohttp.FormData(fields)
+        form.add_field("file", file, filename="requests.jsonl", content_type="application/jsonl")
+        parts = form()
+        return await self._transfer("POST", path, parts, {"Content-Type": parts.headers["Content-Type"]}, None)
+
+    async def download(self, path: str, target: BinaryIO) -> HttpReply:
+        """Write the body of a reply with 200 to a file as it comes; it isn't in what is returned. Raises HttpError."""
+        return await self._transfer("GET", path, None, {}, target)
+
+    async def _transfer(
+        self,
+        method: str,
+        path: str,
+        data: Payload | BinaryIO | None,
+        headers: Mapping[str, str],
+        target: BinaryIO | None,
+    ) -> HttpReply:
+        """A call that may take long since much is sent or comes back."""
+        session = self._session
+        if session is None:
+            raise ModelError(f"the session with {self._base_url} isn't open; call open() first")
+        limit = max(self._timeout.total or 0.0, LONG_TRANSFER)
+        timeout = aiohttp.ClientTimeout(total=limit, sock_connect=self._timeout.sock_connect)
+        try:
+            async with session.request(
+                method, URL(self._base_url + path), data=data, headers=headers, timeout=timeout, allow_redirects=False
+            ) as reply:
+                if target is None or reply.status != 200:
+                    return HttpReply(reply.status, reply.headers, await reply.read())
+                async for piece in reply.content.iter_any():
+                    target.write(piece)
+                return HttpReply(reply.status, reply.headers, b"")
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._fault(error, timeout) from None
+
+    def _fault(self, error: Exception, timeout: aiohttp.ClientTimeout) -> HttpError:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return HttpError("connect", "no connection within the time limit")
+        if isinstance(error, TimeoutError):
+            return HttpError("timeout", f"no reply within {timeout.total:g} s")
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError):
+            return HttpError("connect", _words(error))
+        return HttpError("cut", _words(error))
 
 
 def _words(error: Exception) -> str:

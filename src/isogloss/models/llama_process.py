@@ -23,10 +23,25 @@ _LOG_PREFIX = re.compile(r"^[\d.]+ E +")
 
 
 class LlamaProcess:
-    """One server; `address` and `token` hold from `start` to `stop`."""
+    """One server; `address` and `token` hold from `start` to `stop`.
 
-    def __init__(self, weights: Path, *, context: int, threads: int | None = None) -> None:
+    Parameters
+    ----------
+    weights : Path
+        A .gguf file.
+    context : int
+        Most tokens of prompt and reply together.
+    threads : int or None
+        All cores this process may use, 16 at most, otherwise.
+    template : str or None
+        A chat template (Jinja) in place of the one that the weights carry.
+    """
+
+    def __init__(
+        self, weights: Path, *, context: int, threads: int | None = None, template: str | None = None
+    ) -> None:
         self._weights = weights
+        self._template = template
         self._context = context
         self._threads = threads if threads is not None else _cores()
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,6 +68,8 @@ class LlamaProcess:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         command = [sys.executable, "-P", "-m", "isogloss.models.gguf_server", str(self._weights)]
         command += ["--context", str(self._context), "--threads", str(self._threads)]
+        if self._template is not None:
+            command += ["--template", self._template]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, start_new_session=True
         )

@@ -1,14 +1,15 @@
-"""The wire format of chat completions: the structs a reply is decoded into, and what a reply comes to."""
+"""The wire format of chat completions: OpenAI's own, and that of every server that speaks like it."""
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from isogloss.models.faults import PassingError, ProviderWords, shorten, words_in
+from isogloss.models.dialect import Dialect
+from isogloss.models.faults import PassingError, shorten, words_in
+from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL, InnerError, Outcome, decode, tokens
+from isogloss.models.wire import Wire
 from isogloss.records import Status
 
 
@@ -51,7 +52,6 @@ class ChatReply(msgspec.Struct):
     promptFeedback: Any = None  # noqa: N815 - the wire's own name
 
 
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NO_MESSAGE = ReplyMessage()
 _decoder = msgspec.json.Decoder(ChatReply)
 
@@ -60,56 +60,6 @@ _BLOCKED = frozenset(
     {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "sensitive", "moderation"}
 )
 _MAY_PASS = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
-
-
-class Outcome(NamedTuple):
-    """What one call came to."""
-
-    status: Status
-    text: str | None = None
-    reasoning: str | None = None
-    finish_reason: str | None = None
-    error: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    version: str | None = None
-    """Exact version of the model, where the reply tells it."""
-
-
-class InnerError(Exception):
-    """A body with 200 that holds an error."""
-
-    def __init__(self, words: ProviderWords) -> None:
-        super().__init__(words.message)
-        self.words = words
-
-
-def _decode(body: bytes) -> ChatReply:
-    """The body as a reply; characters that are none (half a surrogate pair) are marked, not a reason to pay twice."""
-    try:
-        return _decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        try:
-            return msgspec.convert(_whole_characters(json.loads(body.decode("utf-8", "replace"))), ChatReply)
-        except (ValueError, RecursionError):
-            shown = shorten(body.decode("utf-8", "replace"))
-            raise PassingError(f"the reply isn't a chat completion ({error}): {shown or 'empty body'}") from None
-
-
-def _whole_characters(value: object) -> object:
-    if isinstance(value, str):
-        return _HALF_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", value)
-    if isinstance(value, list):
-        return [_whole_characters(part) for part in value]
-    if isinstance(value, dict):
-        return {_whole_characters(key): _whole_characters(part) for key, part in value.items()}
-    return value
-
-
-def _tokens(usage: object, name: str) -> int | None:
-    """A count of tokens, where the provider tells one that can be."""
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and count >= 0 else None
 
 
 def read_reply(body: bytes) -> Outcome:
@@ -122,7 +72,7 @@ def read_reply(body: bytes) -> Outcome:
     PassingError
         For a body that isn't the JSON of a chat completion, or has no choice or content in it.
     """
-    reply = _decode(body)
+    reply = decode(body, _decoder, ChatReply, "chat completion")
     if reply.error:
         raise InnerError(words_in({"error": reply.error}))
     if not reply.choices:
@@ -145,10 +95,18 @@ def read_reply(body: bytes) -> Outcome:
         _reasoning(message),
         choice.finish_reason,
         error_words,
-        _tokens(usage, "prompt_tokens"),
-        _tokens(usage, "completion_tokens"),
+        tokens(usage, "prompt_tokens"),
+        tokens(usage, "completion_tokens"),
+        _cached_tokens(usage),
         _version(reply),
     )
+
+
+def _cached_tokens(usage: object) -> int | None:
+    """Tokens of the prompt that were read from a cache; never more than there are."""
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    cached = tokens(details, "cached_tokens")
+    return cached if cached is None or cached <= (tokens(usage, "prompt_tokens") or 0) else None
 
 
 def _judge_choice(choice: Choice, message: ReplyMessage, text: str | None) -> tuple[Status, str | None]:
@@ -159,13 +117,13 @@ def _judge_choice(choice: Choice, message: ReplyMessage, text: str | None) -> tu
     if reason in _BLOCKED:
         return Status.BLOCKED, f"the provider's filter withheld the reply ({choice.finish_reason})"
     if reason in _AT_LIMIT:
-        return Status.TRUNCATED, None if text else "no text before the token limit; allow more tokens (max_tokens)"
+        return Status.TRUNCATED, None if text else NO_TEXT_IN_LIMIT
     if reason in _MAY_PASS:
         raise PassingError(f"the reply broke off (finish_reason {choice.finish_reason!r})")
     if not text and _reasoning(message):
-        return Status.TRUNCATED, "nothing but hidden reasoning; allow more tokens (max_tokens)"
+        return Status.TRUNCATED, ONLY_REASONING
     if message.tool_calls:
-        return Status.FAILED, "a tool call in place of a text"
+        return Status.FAILED, TOOL_CALL
     if text is None:
         raise PassingError(f"a reply without content (finish_reason {choice.finish_reason!r})")
     return Status.OK, None
@@ -177,10 +135,9 @@ def _without_choice(reply: ChatReply, body: bytes) -> Outcome:
     if not feedback and b'"filtered":true' in msgspec.json.encode(reply.prompt_filter_results):
         feedback = reply.prompt_filter_results
     if feedback:
-        usage = reply.usage
         shown = shorten(msgspec.json.encode(feedback).decode())
-        tokens = usage.prompt_tokens if usage is not None else None
-        return Outcome(Status.BLOCKED, error=f"the prompt was blocked: {shown}", input_tokens=tokens)
+        billed = tokens(reply.usage, "prompt_tokens")
+        return Outcome(Status.BLOCKED, error=f"the prompt was blocked: {shown}", input_tokens=billed)
     if b'"choices"' not in body:
         words = words_in(msgspec.json.decode(body))
         raise InnerError(words)
@@ -213,3 +170,18 @@ def _version(reply: ChatReply) -> str | None:
     if reply.model and reply.system_fingerprint:
         return f"{reply.model} {reply.system_fingerprint}"
     return reply.model or reply.system_fingerprint
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _dialect(model_id: str) -> Dialect:
+    return Dialect(
+        model_id,
+        takes=("temperature", "top_p", "max_tokens", "seed"),
+        other_names={"max_tokens": "max_completion_tokens"},
+    )
+
+
+OPENAI = Wire("openai", "/chat/completions", _headers, _dialect, read_reply)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from isogloss.errors import ModelError, SettingError
-from isogloss.models.model import Model
+from isogloss.models.model import Abilities, Model
 from isogloss.models.scripted import DESCRIPTIONS, scripted
 from isogloss.models.settings import ModelSettings
 from isogloss.registry import unknown_name
 
 if TYPE_CHECKING:
     from isogloss.models.pace import Throttle
+    from isogloss.models.wire import Wire
 
 OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEX_REVISION = re.compile(r"[0-9a-f]{6,64}")
 
@@ -120,25 +122,60 @@ def parse_name(name: str) -> Name:
 
 
 def _openai(wish: Wish) -> Model:
-    from isogloss.models.openai import ChatModel, Endpoint
+    from isogloss.models.openai_wire import OPENAI
 
-    settings = wish.settings
-    variable = settings.key_variable or "OPENAI_API_KEY"
-    url = checked_url(settings.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL)
+    variable = wish.settings.key_variable or "OPENAI_API_KEY"
+    url = checked_url(wish.settings.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL, variable)
+    key = _key(wish, variable, needed=url == OPENAI_URL)
+    return _chat_model(wish, OPENAI, url=url, key=key, variable=variable, abilities=Abilities(seeds=True, batch=True))
+
+
+def _anthropic(wish: Wish) -> Model:
+    from isogloss.models.anthropic_wire import ANTHROPIC
+
+    variable = wish.settings.key_variable or "ANTHROPIC_API_KEY"
+    url = checked_url(wish.settings.base_url or wish.environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL, variable)
+    url = url.removesuffix("/messages").removesuffix("/v1")
+    key = _key(wish, variable, needed=url == ANTHROPIC_URL)
+    return _chat_model(wish, ANTHROPIC, url=url, key=key, variable=variable, abilities=Abilities(batch=True))
+
+
+def _key(wish: Wish, variable: str, *, needed: bool) -> str | None:
     key = wish.environment.get(variable, "").strip() or None
-    if key is None and url == OPENAI_URL:
+    if key is None and needed:
         raise ModelError(
-            f"no key for provider 'openai'; set {variable} (or give the base URL of a server that needs none)"
+            f"no key for provider {wish.name.provider!r}; set {variable} "
+            "(or give the base URL of a server that needs none)"
         )
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ModelError(f"{variable} holds a character that no key has; set it anew")
+    return key
+
+
+def _chat_model(wish: Wish, wire: Wire, *, url: str, key: str | None, variable: str, abilities: Abilities) -> Model:
+    from isogloss.models.chat import ChatModel, Endpoint
+    from isogloss.models.pace import Pace, Throttle
+    from isogloss.models.retry import RetryPolicy
+
+    settings = wish.settings
+    throttles = () if wish.throttle is None else (wish.throttle,)
+    if settings.requests_per_minute is not None or settings.tokens_per_minute is not None:
+        own = Throttle(
+            requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
+        )
+        throttles = (own, *throttles)
     return ChatModel(
         wish.name.full,
+        wire=wire,
         model_id=wish.name.model,
         endpoint=Endpoint(url, key, variable, proxy_for(url, wish.environment)),
         revision=wish.name.revision,
-        max_connections=settings.max_connections,
+        abilities=abilities,
+        pace=Pace(most=settings.max_connections, throttles=throttles),
         timeout=settings.timeout,
+        policy=RetryPolicy(
+            tries=settings.tries, max_seconds=settings.retry_seconds, first_wait=settings.first_wait
+        ),
     )
 
 
@@ -167,7 +204,10 @@ def _hf(wish: Wish) -> Model:
 def _inspect(wish: Wish) -> Model:
     from isogloss.models.inspect_ai import InspectModel
 
-    return InspectModel(wish.name.full, model_id=wish.name.model, revision=wish.name.revision, settings=wish.settings)
+    return InspectModel(
+        wish.name.full, model_id=wish.name.model, revision=wish.name.revision, settings=wish.settings,
+        environment=wish.environment, throttle=wish.throttle,
+    )  # fmt: skip
 
 
 def _scripted(wish: Wish) -> Model:
@@ -176,6 +216,7 @@ def _scripted(wish: Wish) -> Model:
 
 _MAKERS: Mapping[str, Callable[[Wish], Model]] = {
     "openai": _openai,
+    "anthropic": _anthropic,
     "gguf": _gguf,
     "hf": _hf,
     "inspect": _inspect,
@@ -188,6 +229,7 @@ _PROVIDERS = (
         "OpenAI, and with a base URL any server that speaks its format (vLLM, llama.cpp, Ollama, …)",
         "openai/gpt-4.1-mini",
     ),
+    Provider("anthropic", "anthropic/NAME", "Anthropic's models, over its own API", "anthropic/claude-haiku-4-5"),
     Provider(
         "gguf",
         "gguf/NAME or gguf/./FILE.gguf",
@@ -215,13 +257,16 @@ _PROVIDERS = (
 )
 
 
-def checked_url(url: str) -> str:
-    """A base URL without a slash at its end. Raises SettingError for what can't be one."""
+def checked_url(url: str, variable: str = "OPENAI_API_KEY") -> str:
+    """A base URL without a slash at its end. Raises SettingError for what can't be one.
+
+    `variable` is where a key belongs, for the error of a URL that holds one.
+    """
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingError(f"base URL {_without_user(url)!r} isn't one; expected e.g. 'http://127.0.0.1:8000/v1'")
     if parts.username or parts.password:
-        raise SettingError(f"a base URL holds no user or password; put the key of {parts.hostname} into OPENAI_API_KEY")
+        raise SettingError(f"a base URL holds no user or password; put the key of {parts.hostname} into {variable}")
     if parts.query or parts.fragment:
         raise SettingError(f"a base URL ends before '?' and '#'; give that of {parts.hostname} without them")
     return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")

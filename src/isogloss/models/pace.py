@@ -8,44 +8,90 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from aiolimiter import AsyncLimiter
-
 FIRST_WINDOW = 32
 """Calls under way at the start, where as many are allowed; from there on it grows by one an answer."""
 SHRINK = 0.5
 CALM_SECONDS = 1.0
 """Refusals of calls that were under way when the window last shrank say nothing new."""
+LONGEST_PAUSE = 60.0
+"""Seconds without a request, at most, where one at a time is too much and the provider asks for no time."""
+MINUTE = 60.5
+"""Seconds; half of one is for what lies between this clock and the provider's."""
+
+
+class _Limit:
+    """So much in any minute, spread over it: at once goes only a second's worth, or one request that is larger.
+
+    The flow is that of the generic cell rate algorithm (ITU-T I.371); what went in the last minute is kept besides,
+    since flow and what goes at once may together come to more than the limit.
+    """
+
+    def __init__(self, per_minute: float) -> None:
+        self._per_minute = per_minute
+        self._interval = MINUTE / per_minute
+        self._at_once = max(1.0, per_minute / 60)
+        self._level_at = float("-inf")
+        """When all that went will have flowed off."""
+        self._gone: deque[tuple[float, float]] = deque()
+        self._n_gone = 0.0
+
+    def wait(self, amount: float, now: float) -> float:
+        """Seconds until so much may go; 0 or less: now."""
+        while self._gone and self._gone[0][0] <= now - MINUTE:
+            self._n_gone -= self._gone.popleft()[1]
+        seconds = self._level_at - now - max(0.0, self._at_once - amount) * self._interval
+        excess = self._n_gone + min(amount, self._per_minute) - self._per_minute
+        for gone_at, gone in self._gone:
+            if excess <= 0:
+                break
+            excess -= gone
+            seconds = max(seconds, gone_at + MINUTE - now)
+        return seconds
+
+    def take(self, amount: float, now: float) -> None:
+        """Let so much go."""
+        self._level_at = max(self._level_at, now) + amount * self._interval
+        counted = min(amount, self._per_minute)
+        self._gone.append((now, counted))
+        self._n_gone += counted
 
 
 class Throttle:
-    """Requests and tokens a minute; may be shared by the models of one provider.
-
-    Never more than the limit in any minute: what may go at once is a second's worth, and the flow is that much slower.
-    """
+    """Requests and tokens a minute; may be shared by the models of one provider. Never more in any minute."""
 
     def __init__(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
-        self._requests = _limiter(requests_per_minute)
-        self._tokens = _limiter(tokens_per_minute)
+        self._requests = None if requests_per_minute is None else _Limit(requests_per_minute)
+        self._tokens = None if tokens_per_minute is None else _Limit(tokens_per_minute)
 
-    async def enter(self, n_tokens: int) -> None:
-        """Wait for one request with about so many tokens, in and out."""
+    def wait(self, n_tokens: int, now: float) -> float:
+        """Seconds until a request with about so many tokens, in and out, may go; 0 or less: now."""
+        seconds = 0.0
         if self._requests is not None:
-            await self._requests.acquire(1)
+            seconds = self._requests.wait(1, now)
         if self._tokens is not None:
-            await self._tokens.acquire(min(max(1, n_tokens), self._tokens.max_rate))
+            seconds = max(seconds, self._tokens.wait(n_tokens, now))
+        return seconds
 
-
-def _limiter(per_minute: float | None) -> AsyncLimiter | None:
-    if per_minute is None:
-        return None
-    burst = max(1.0, per_minute / 60)
-    # In any minute: the burst and what flows in 60 s, together not more than allowed.
-    flow = max(per_minute - burst, per_minute / 2) / 60
-    return AsyncLimiter(burst, burst / flow)
+    def take(self, n_tokens: int, now: float) -> None:
+        """Count a request that goes now."""
+        if self._requests is not None:
+            self._requests.take(1, now)
+        if self._tokens is not None:
+            self._tokens.take(n_tokens, now)
 
 
 class Pace:
-    """A window on calls under way that grows with answers and is halved by "too many requests"."""
+    """A window on requests under way that grows with answers and is halved by "too many requests".
+
+    Each place taken by `try_enter` or `enter` is given back by just one of `answered`, `crowded`, `lost`.
+
+    Parameters
+    ----------
+    most : int
+        Requests under way at once, at most.
+    throttles : tuple of Throttle
+        The model's own limits a minute, and those it shares with other models.
+    """
 
     def __init__(self, *, most: int, throttles: tuple[Throttle, ...] = ()) -> None:
         self.most = most
@@ -54,24 +100,40 @@ class Pace:
         """How often the provider said it was too much."""
         self._throttles = throttles
         self._n_under_way = 0
+        self._turn = asyncio.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._shrunk_at = float("-inf")
         self._closed_until = 0.0
+        self._pause = 0.0
         self._has_met_limit = False
         self._tokens_seen = 0
         self._n_seen = 0
 
+    @property
+    def n_under_way(self) -> int:
+        """Requests under way, and those that hold a place while they wait for a limit a minute."""
+        return self._n_under_way
+
+    def try_enter(self) -> bool:
+        """Take a place, where none has to be waited for and no limit a minute is set."""
+        if self._n_under_way >= int(self.window) or self._throttles or self._closed_until:
+            return False
+        self._n_under_way += 1
+        return True
+
     async def enter(self, n_characters: int) -> None:
-        """Wait until one more request may go out. Each `enter` is followed by one `leave`."""
-        while self._n_under_way >= self.window:
+        """Wait until one more request, of about so many characters, may go out."""
+        if self._n_under_way >= int(self.window):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             try:
                 await place
-            finally:
-                if not place.done() or place.cancelled():
-                    self._waiting = deque(other for other in self._waiting if other is not place)
-        self._n_under_way += 1
+            except asyncio.CancelledError:
+                if not place.cancelled():  # the place was handed over just before
+                    self._free()
+                raise
+        else:
+            self._n_under_way += 1
         if self._throttles or self._closed_until:
             try:
                 await self._wait(n_characters)
@@ -80,19 +142,26 @@ class Pace:
                 raise
 
     async def _wait(self, n_characters: int) -> None:
-        loop = asyncio.get_running_loop()
-        while (seconds := self._closed_until - loop.time()) > 0:
-            await asyncio.sleep(seconds)
-        self._closed_until = 0.0
-        n_tokens = self._tokens_seen // self._n_seen if self._n_seen else n_characters // 3 + 8
-        for throttle in self._throttles:
-            await throttle.enter(n_tokens)
+        """Wait in the order of coming while nobody may ask or a limit a minute is met; then count one request."""
+        clock = asyncio.get_running_loop().time
+        async with self._turn:
+            n_tokens = self._tokens_seen // self._n_seen if self._n_seen else n_characters // 3 + 8
+            while (seconds := self._seconds_left(n_tokens, clock())) > 0:
+                await asyncio.sleep(max(seconds, 0.001))
+            self._closed_until = 0.0
+            for throttle in self._throttles:
+                throttle.take(n_tokens, clock())
+
+    def _seconds_left(self, n_tokens: int, now: float) -> float:
+        waits = (throttle.wait(n_tokens, now) for throttle in self._throttles)
+        return max(self._closed_until - now, *waits, 0.0)
 
     def answered(self, n_tokens: int | None) -> None:
-        """A request was answered (well or badly, but not with "too many"): the window may grow."""
+        """A request was answered, with so many tokens in and out: the window may grow."""
         if self._throttles and n_tokens:
             self._n_seen += 1
             self._tokens_seen += n_tokens
+        self._pause = 0.0
         if self.window < self.most:
             # Before any refusal the window doubles each round; after one it grows by one a round.
             self.window = min(self.most, self.window + (1.0 / self.window if self._has_met_limit else 1.0))
@@ -105,6 +174,8 @@ class Pace:
         self._has_met_limit = True
         if now - self._shrunk_at > CALM_SECONDS:
             self._shrunk_at = now
+            if wait is None and self.window == 1.0:  # one at a time is still too much
+                wait = self._pause = min(LONGEST_PAUSE, max(CALM_SECONDS, 2 * self._pause))
             self.window = max(1.0, self.window * SHRINK)
         if wait is not None:
             self._closed_until = max(self._closed_until, now + wait)
@@ -116,9 +187,8 @@ class Pace:
 
     def _free(self) -> None:
         self._n_under_way -= 1
-        n_free = int(self.window) - self._n_under_way
-        while n_free > 0 and self._waiting:
+        while self._waiting and self._n_under_way < int(self.window):
             place = self._waiting.popleft()
-            if not place.done():
+            if not place.done():  # the place goes to the one who waits longest, before anybody new can take it
+                self._n_under_way += 1
                 place.set_result(None)
-                n_free -= 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from isogloss.records import Estimate, Message, RunSpec
 from isogloss.reports.sections import Section
+from isogloss.store.rows import Spending
 
 TRIAL_MODELS = ("gguf/smollm2", "scripted/")
 """Beginnings of names of informants that try the machinery and say nothing of language."""
@@ -29,6 +30,10 @@ class ModelFacts:
     """Responses by status."""
     note: str = ""
     """Anything a reader should know, e.g. what the provider refused."""
+    template: str = ""
+    """Hash of the chat template it was asked with; "" where that isn't known."""
+    spending: tuple[Spending, ...] = ()
+    """What its calls took, by price."""
 
     @property
     def is_trial(self) -> bool:
@@ -57,6 +62,10 @@ class RunFacts:
     command: str = ""
     """What was typed, or would repeat it."""
     folder: str = ""
+    reasoning_tags: tuple[str, ...] = ()
+    """Marks of reasoning set aside beside the built-in list."""
+    unreported: Mapping[str, tuple[Spending, ...]] = field(default_factory=dict)
+    """What other calls in the run's ledger took, e.g. those of an earlier revision: name → by price."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,8 @@ class Example:
     coded: tuple[CodedReply, ...] = ()
     candidates: tuple[tuple[str, float], ...] = ()
     """Where continuations were scored: each with its natural-log probability."""
+    rendered: str = ""
+    """The prompt as the model saw it, with its chat template put on; "" where that isn't known."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from isogloss.reports.methods import methods_paragraph
 from isogloss.reports.numbers import format_interval, format_number, format_value
 from isogloss.reports.pictures import to_svg
 from isogloss.reports.sections import Cell, Chart, Column, Kind, Pages, Prose, Section, Table, check_sections
+from isogloss.reports.spending import spending_table
 from isogloss.reports.tables import grid
 from isogloss.version import __version__
 
@@ -93,6 +94,7 @@ def to_html(context: ReportContext) -> str:
         facts=words.facts(context),
         informants=_printed(words.informants(context)),
         statuses=_printed(words.statuses(context)),
+        spending=_printed(spent) if (spent := spending_table(context)) else None,
         examples=[words.printed_example(example) for example in context.examples],
         sections=[printed_section(section) for section in free],
         invalid=[words.shortened(row) for row in context.invalid[:MOST_INVALID]],

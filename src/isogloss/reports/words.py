@@ -17,6 +17,7 @@ from isogloss.reports.tables import methods as estimate_methods
 FORMAT_WORDS = {"yes_no": "Yes–no question", "multiple_choice": "Multiple choice"}
 OVERALL_KEYS = {"model", "format", "reading", "baseline"}
 LONGEST_QUOTE = 400
+SHORT_HASH = 11
 CARRIED = ("ok", "refused", "blocked", "truncated", "failed", "missing")
 
 
@@ -158,6 +159,8 @@ def facts(context: ReportContext) -> list[tuple[str, str | Sequence[str]]]:
         ]  # fmt: skip
         if settings:
             found.append((f"{prefix}Settings", "; ".join(settings)))
+        if run.reasoning_tags:
+            found.append((f"{prefix}Marks of reasoning", f"the usual ones and {', '.join(run.reasoning_tags)}"))
         dates = [date.replace("T", " ") for date in (run.started, run.finished) if date]
         if dates:
             found.append((f"{prefix}When", " to ".join(dates)))
@@ -176,11 +179,13 @@ def _words(value: object) -> str:
 
 def informants(context: ReportContext) -> Table:
     """Who answered, exactly, and how they were asked."""
-    columns = ("informant", "revision", "asked with", "replies", "can do", "remark")
+    has_templates = any(model.template for model in context.models)
+    columns = ("informant", "revision", *["chat template"] * has_templates, "asked with", "replies", "can do", "remark")
     rows = tuple(
         (
             model.name,
             model.revision,
+            *[model.template[:SHORT_HASH] or None] * has_templates,
             ", ".join(f"{name} {value}" for name, value in model.sampling.items()) or None,
             _how(model),
             ", ".join(model.abilities) or None,
@@ -218,13 +223,16 @@ class PrintedExample(NamedTuple):
     reply: str
     coded: tuple[CodedReply, ...]
     candidates: tuple[tuple[str, str], ...]
+    rendered: str
 
 
 def printed_example(example: Example) -> PrintedExample:
     """With its format in words and two decimals."""
     candidates = tuple((text, f"{value:.2f}".replace("-", "−")) for text, value in example.candidates)
     words = format_words(example.format) + (", by log-probability" if candidates else "")
-    return PrintedExample(words, example.model, example.messages, example.reply, example.coded, candidates)
+    return PrintedExample(
+        words, example.model, example.messages, example.reply, example.coded, candidates, example.rendered
+    )
 
 
 def shortened(row: InvalidRow) -> InvalidRow:

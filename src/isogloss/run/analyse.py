@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isogloss.errors import DataError
-from isogloss.records import Answer, Condition, Dataset, Estimate, RunSpec
+from isogloss.records import Answer, Condition, Dataset, Estimate, RunSpec, content_id
 from isogloss.run.answers import read_answers, write_answers
 from isogloss.run.collector import rare_collections
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest
 from isogloss.store import Arm, Ledger, Plan
 from isogloss.study import ANSWER_COLUMNS, Settings, Study
+from isogloss.text import REASONING_TAGS, Tag
 from isogloss.version import __version__
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ def held_plan(ledger: Ledger, spec: RunSpec) -> Plan | None:
     return ledger.plan(plan_digest(spec))
 
 
-def code(study: Study, ledger: Ledger, spec: RunSpec, dataset: Dataset) -> pd.DataFrame:
-    """Read every stored reply with the study's coders.
+def code(
+    study: Study, ledger: Ledger, spec: RunSpec, dataset: Dataset, tags: Sequence[Tag] = REASONING_TAGS
+) -> pd.DataFrame:
+    """Read every stored reply with the study's coders, without what stands between marks of reasoning (`tags`).
 
     Returns
     -------
@@ -46,7 +49,7 @@ def code(study: Study, ledger: Ledger, spec: RunSpec, dataset: Dataset) -> pd.Da
             for repeat in range(1, spec.repeats + 1):
                 for item_id, condition, response in ledger.asked(plan, arm, repeat):
                     head = _condition_cells(item_id, condition)
-                    coded = study.code(items[item_id], condition, response)
+                    coded = study.code(items[item_id], condition, response, tags)
                     rows += [(*head, *_answer_cells(answer), response.text) for answer in coded]
     columns = zip(*rows, strict=True) if rows else ([] for _ in COLUMNS)
     frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(COLUMNS, columns, strict=True)})
@@ -94,14 +97,15 @@ def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estim
     settings = study.parse_settings(spec.settings)
     with folder.ledger() as ledger:
         dataset = ledger.dataset(spec.data_digest)
-        state = state_of(ledger, study, spec)
+        tags = folder.reasoning_tags()
+        state = state_of(ledger, study, spec, tags)
         if not again and is_current(folder, "analysed", state):
             held = read_answers(folder.answers_file, folder.facts()["coders"])
             known = held_estimates(folder)
             if held is not None and known is not None:
                 return known, held, dataset, settings
         with rare_collections():
-            answers = code(study, ledger, spec, dataset)
+            answers = code(study, ledger, spec, dataset, tags)
     estimates = study.estimate(answers, dataset, settings, spec.seed)
     write_answers(answers, folder.answers_file)
     write_estimates(folder.estimates_file, estimates)
@@ -125,7 +129,7 @@ def is_current(folder: RunFolder, what: str, state: Mapping[str, object]) -> boo
     return folder.facts().get(what) == state and all(file.exists() for file in files)
 
 
-def state_of(ledger: Ledger, study: Study, spec: RunSpec) -> dict[str, object]:
+def state_of(ledger: Ledger, study: Study, spec: RunSpec, tags: Sequence[Tag] = REASONING_TAGS) -> dict[str, object]:
     """What the stored answers and estimates of a run depend on: equal state, equal numbers."""
     return {
         "spec": plan_digest(spec),
@@ -134,4 +138,5 @@ def state_of(ledger: Ledger, study: Study, spec: RunSpec) -> dict[str, object]:
         "responses": ledger.n_responses(),
         "isogloss": __version__,
         "study": f"{study.name}@{study.version}",
+        "reasoning_tags": content_id(tags),
     }

@@ -18,10 +18,14 @@ from isogloss.errors import SettingError, StoreError
 from isogloss.files import whole_file
 from isogloss.records import RunSpec
 from isogloss.store import Ledger
+from isogloss.text import REASONING_TAGS, Tag, read_tag
 from isogloss.version import __version__
 
 GROWING = {"models", "repeats", "limit", "data"}
 """What may differ when a run is taken up again; everything else would change what is asked."""
+
+KEPT = ("remarks", "reasoning_tags")
+"""Facts of run.json that outlive its growing."""
 
 
 class RunFolder:
@@ -82,8 +86,10 @@ class RunFolder:
             spec = self._grown(self.spec(), spec)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not self.exists or self.spec() != spec:
-                self._write({"spec": spec.model_dump(mode="json"), **_environment()})
+            held = self.facts() if self.exists else {}
+            if not held or self.spec() != spec:
+                kept = {name: held[name] for name in KEPT if name in held}
+                self._write({"spec": spec.model_dump(mode="json"), **_environment(), **kept})
         except OSError as error:
             raise StoreError(
                 f"{self.path} can't be written: {error.strerror or error}; choose another --out"
@@ -120,10 +126,51 @@ class RunFolder:
         if fresh:
             self.note(remarks={**held, model: [*held.get(model, []), *fresh]})
 
+    def own_reasoning_tags(self) -> list[str | list[str]]:
+        """The marks of reasoning that this run knows beside the built-in list, as run.json has them."""
+        return list(self.facts().get("reasoning_tags", []))
+
+    def reasoning_tags(self) -> tuple[Tag, ...]:
+        """All marks by which the replies of this run are parted: the built-in list, then the user's own."""
+        try:
+            own = [read_tag(tag) for tag in self.own_reasoning_tags()]
+        except SettingError as error:
+            raise StoreError(f"{self.spec_file}: {error}") from error
+        return REASONING_TAGS if not own else (*REASONING_TAGS, *own)
+
+    def note_reasoning_tags(self, given: Sequence[object]) -> None:
+        """Let these marks, as a user writes them, hold for the run beside the built-in list; earlier ones are dropped.
+
+        Nothing is asked again: what was read with other marks is read anew when it is next wanted.
+
+        Raises
+        ------
+        SettingError
+            For a tag that is neither a name nor a pair of marks.
+        """
+        tags = [tag for tag in dict.fromkeys(map(read_tag, given)) if tag not in REASONING_TAGS]
+        own = [tag if isinstance(tag, str) else list(tag) for tag in tags]
+        if own != self.own_reasoning_tags():
+            self.note(reasoning_tags=own)
+
     def _write(self, facts: Mapping[str, object]) -> None:
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
         with whole_file(self.spec_file) as partial:
             partial.write_text(text, encoding="utf-8")
+
+    def is_busy(self) -> bool:
+        """Whether a process is asking in this folder now."""
+        if not (self.path / ".lock").exists():
+            return False
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            return True
+        except OSError:  # not ours to lock
+            return False
+        lock.release()
+        return False
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple
 
 from isogloss.errors import DataError
 from isogloss.files import whole_file
-from isogloss.records import AnswerForm, Condition, Dataset, Prompt, RunSpec, content_id
+from isogloss.records import AnswerForm, Condition, Dataset, Price, Prompt, RunSpec, content_id
+from isogloss.run.tokens import NOTHING, Range, text_tokens
 from isogloss.study import Question, Settings, Study
 
-CHARACTERS_PER_TOKEN = (5.0, 4.0, 2.0)
-"""For a low, expected and high count of tokens: Latin script runs from 2 (small vocabularies) to 5."""
 TOKENS_PER_MESSAGE = 5
+"""What a chat template puts around a message, about."""
 
 
 def plan_digest(spec: RunSpec) -> str:
@@ -71,39 +72,70 @@ def write_prompts(questions: Iterable[Question], path: Path) -> int:
     return len(seen)
 
 
-class Range(NamedTuple):
-    """A quantity not yet known."""
-
-    low: int
-    expected: int
-    high: int
-
-    def __add__(self, other: Range) -> Range:  # type: ignore[override]
-        return Range(self.low + other.low, self.expected + other.expected, self.high + other.high)
-
-    def times(self, factor: int) -> Range:
-        return Range(self.low * factor, self.expected * factor, self.high * factor)
-
-
 class Forecast(NamedTuple):
-    """What one model would be asked, by a run over one plan."""
+    """What a model would be asked in one stage: questions of one format."""
 
     n_questions: int
     n_prompts: int
-    """Calls; questions with the same words share one."""
+    """Calls to be made; questions with the same words share one."""
     input_tokens: Range
     output_tokens: Range
+    n_held: int = 0
+    """Calls answered already; not among `n_prompts`, and their tokens in no sum."""
 
 
-def forecast(questions: Iterable[Question], *, max_tokens: int) -> dict[str, Forecast]:
-    """Calls and tokens for one model and one repeat, by format (and "… logprob" where candidates are scored).
+class Cost(NamedTuple):
+    """US dollars, not yet known."""
 
-    Tokens are estimated from characters; a real count needs the model's own tokeniser.
+    low: float
+    expected: float
+    high: float
+
+    def __add__(self, other: Cost) -> Cost:  # type: ignore[override]
+        return Cost(self.low + other.low, self.expected + other.expected, self.high + other.high)
+
+
+def cost_of(part: Forecast, price: Price | None) -> Cost | None:
+    """What a stage may cost; None where the price isn't known and there is anything to pay."""
+    if not part.n_prompts:
+        return Cost(0.0, 0.0, 0.0)
+    if price is None:
+        return None
+    return Cost(*map(price.cost, part.input_tokens, part.output_tokens))
+
+
+class Held(NamedTuple):
+    """What has been asked of a model before."""
+
+    settled: Sequence[AbstractSet[str]]
+    """For each repeat the ids of the prompts that aren't asked again."""
+    chats: bool = True
+    scores: bool = True
+    """Whether it can be asked for replies, and for the probability of candidates."""
+
+
+def forecast(
+    questions: Iterable[Question], *, max_tokens: int, held: Mapping[str, Held]
+) -> dict[str, dict[str, Forecast]]:
+    """Calls and tokens, by model and stage: a format, with "… logprob" where candidates are scored.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+        All that the run asks; gone through once.
+    max_tokens : int
+        Most tokens of a reply.
+    held : mapping
+        Model → what it was asked before; as many empty sets as there are repeats for a new one.
+
+    Returns
+    -------
+    dict
+        The models of `held`, each with its stages, sorted. Tokens are estimated from characters; see
+        `isogloss.run.tokens`.
     """
     n_questions: Counter[str] = Counter()
-    n_prompts: Counter[str] = Counter()
-    n_in: dict[str, Range] = {}
-    n_out: dict[str, Range] = {}
+    stages: dict[str, dict[str, Forecast]] = {model: {} for model in held}
     seen: set[bytes] = set()
     for _, condition, prompt in questions:
         kind = condition.format or "all"
@@ -114,13 +146,33 @@ def forecast(questions: Iterable[Question], *, max_tokens: int) -> dict[str, For
         if key in seen:
             continue
         seen.add(key)
-        n_prompts[kind] += 1
-        n_characters = sum(len(message.content) for message in prompt.messages)
-        overhead = TOKENS_PER_MESSAGE * len(prompt.messages)
-        tokens = Range(*(int(n_characters / rate) + overhead for rate in CHARACTERS_PER_TOKEN))
-        n_in[kind] = n_in.get(kind, Range(0, 0, 0)) + tokens
-        n_out[kind] = n_out.get(kind, Range(0, 0, 0)) + reply_tokens(prompt, max_tokens=max_tokens)
-    return {kind: Forecast(n_questions[kind], n_prompts[kind], n_in[kind], n_out[kind]) for kind in sorted(n_questions)}
+        tokens_in, tokens_out = prompt_tokens(prompt), reply_tokens(prompt, max_tokens=max_tokens)
+        for model, before in held.items():
+            sums = stages[model].get(kind) or Forecast(0, 0, NOTHING, NOTHING)
+            # What it can't be asked at all is neither left nor held.
+            settled = before.settled if (before.scores if prompt.candidates else before.chats) else ()
+            n_settled = sum(prompt.id in ids for ids in settled)
+            n_left = len(settled) - n_settled
+            stages[model][kind] = Forecast(
+                0,
+                sums.n_prompts + n_left,
+                sums.input_tokens + tokens_in.times(n_left),
+                sums.output_tokens + tokens_out.times(n_left),
+                sums.n_held + n_settled,
+            )
+    return {
+        model: {kind: parts[kind]._replace(n_questions=n_questions[kind]) for kind in sorted(n_questions)}
+        for model, parts in stages.items()
+    }
+
+
+def prompt_tokens(prompt: Prompt) -> Range:
+    """Tokens of a prompt, with what a chat template puts around its messages."""
+    tokens = NOTHING
+    for message in prompt.messages:
+        around = 0 if message.role == "text" else TOKENS_PER_MESSAGE
+        tokens += text_tokens(message.content) + Range(around, around, around)
+    return tokens
 
 
 def reply_tokens(prompt: Prompt, *, max_tokens: int) -> Range:

@@ -72,7 +72,7 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
     for folder in folders:
         if path == folder.report_file:
             with folder.ledger() as ledger:
-                folder.note(reported=state_of(ledger, study, folder.spec()))
+                folder.note(reported=state_of(ledger, study, folder.spec(), folder.reasoning_tags()))
 
 
 def distinct_names(folders: Sequence[RunFolder], specs: Sequence[RunSpec]) -> list[dict[str, str]]:
@@ -108,7 +108,9 @@ def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> 
     n_prompts = 0
     with folder.ledger() as ledger:
         plan = held_plan(ledger, spec)
-        for arm in current_arms(ledger, spec) if plan else ():
+        taken = ledger.spending()
+        arms = current_arms(ledger, spec) if plan else []
+        for arm in arms:
             statuses = standing(ledger, plan, [arm], spec.repeats)
             n_prompts += sum(statuses.values())
             words = [word for word, able in (("chat", arm.chats), ("log-probabilities", arm.scores)) if able]
@@ -121,8 +123,17 @@ def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> 
                     constrained=arm.sampling.constrained,
                     statuses=statuses,
                     note="; ".join(facts.get("remarks", {}).get(arm.model, ())),
+                    template=(ledger.template(arm) or ("",))[0],
+                    spending=tuple(part for part in taken if part.arm == arm.id),
                 )
             )
+        others = {
+            f"{arm.model}, {arm.revision or 'another revision'} (not in this report)": tuple(
+                part for part in taken if part.arm == arm.id
+            )
+            for arm in ledger.arms()
+            if arm not in arms
+        }
         first, last = ledger.span()
     return RunFacts(
         id=folder.path.name,
@@ -134,6 +145,8 @@ def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> 
         n_prompts=n_prompts,
         command=command(spec, folder.path),
         folder=str(folder.path),
+        reasoning_tags=tuple(tag if isinstance(tag, str) else " … ".join(tag) for tag in folder.own_reasoning_tags()),
+        unreported=others,
     )
 
 
@@ -211,6 +224,7 @@ def _examples(folder: RunFolder, answers: pd.DataFrame) -> list[Example]:
                         )
                     ),
                     candidates=tuple(zip(prompt.candidates, response.candidate_logprobs or (), strict=False)),
+                    rendered=response.rendered or "",
                 )
             )
     return examples

@@ -12,7 +12,6 @@ import zlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +20,7 @@ import msgspec
 
 from isogloss.errors import StoreError
 from isogloss.records import Condition, Dataset, Price, Prompt, Response, Sampling, Status, content_id
+from isogloss.store.planning import add_questions, chunks, merge_twins
 from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Spending, Tally, response_of
 from isogloss.store.schema import migrate
 
@@ -132,11 +132,11 @@ class Ledger:
             # Ids are random, so keeping their index while writing would cost more than all the rest.
             connection.execute("DROP INDEX IF EXISTS prompts_by_id")
             seq = first
-            for chunk in _chunks(questions):
-                _add_questions(connection, plan_id, seq, chunk)
+            for chunk in chunks(questions, CHUNK):
+                add_questions(connection, plan_id, seq, chunk)
                 seq += len(chunk)
             connection.execute("CREATE INDEX prompts_by_id ON prompts (id)")
-            _merge_twins(connection, plan_id, first)
+            merge_twins(connection, plan_id, first)
             n_by_kind = dict(
                 connection.execute(
                     "SELECT scored, COUNT(*) FROM prompts WHERE seq IN (SELECT prompt FROM questions WHERE plan = ?) "
@@ -171,6 +171,7 @@ class Ledger:
     def due(self, plan: Plan, arm: Arm, repeat: int) -> Generator[Due, None, None]:
         """The prompts of a plan that still want a response from an arm, in the order of the plan.
 
+        One that a provider works on in a batch isn't among them.
         Read in short steps, so that it may be consumed slowly while others write.
         """
         kinds = [int(scored) for scored, able in ((False, arm.chats), (True, arm.scores)) if able]
@@ -184,7 +185,10 @@ class Ledger:
                             WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq) AS attempt,
                            EXISTS (SELECT 1 FROM responses AS r
                             WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq
-                              AND r.status <> '{Status.FAILED}') AS settled
+                              AND r.status <> '{Status.FAILED}')
+                           OR EXISTS (SELECT 1 FROM batch_items AS i JOIN batches AS b ON b.id = i.batch
+                            WHERE i.prompt = p.seq AND i.repeat = :repeat AND b.arm = :arm
+                              AND b.state IN ('submitting', 'running')) AS settled
                     FROM (SELECT DISTINCT prompt FROM questions
                           WHERE plan = :plan AND prompt > :last ORDER BY prompt LIMIT {CHUNK // 2}) AS q
                     JOIN prompts AS p ON p.seq = q.prompt ORDER BY p.seq
@@ -207,6 +211,19 @@ class Ledger:
         )
         for item_id, condition, content in rows:
             yield item_id, Condition.model_validate_json(condition), Prompt.model_validate_json(content)
+
+    def questions_of(self, plan: Plan, prompt_ids: Iterable[str]) -> dict[str, tuple[str, Condition]]:
+        """Prompt id → item id and condition of the first question of a plan that it puts."""
+        found = {}
+        for prompt_id in prompt_ids:
+            row = self._connection.execute(
+                "SELECT item_id, condition FROM questions WHERE plan = ? AND prompt = "
+                "(SELECT seq FROM prompts WHERE id = ?) ORDER BY seq LIMIT 1",
+                (plan.id, prompt_id),
+            ).fetchone()
+            if row is not None:
+                found[prompt_id] = (row[0], Condition.model_validate_json(row[1]))
+        return found
 
     def prompt_seqs(self, plan: Plan) -> dict[str, int]:
         """Prompt id → row number, for the prompts of a plan."""
@@ -234,7 +251,7 @@ class Ledger:
             if spent is None:
                 spent = spending[arm, price] = [0, 0, 0, 0, 0]
             spent[0] += 1
-            spent[1] += r.input_tokens is None
+            spent[1] += r.input_tokens is None and r.status is not Status.FAILED
             spent[2] += r.input_tokens or 0
             spent[3] += r.cached_tokens or 0
             spent[4] += r.output_tokens or 0
@@ -304,6 +321,13 @@ class Ledger:
         n_missing = arm.n_prompts(plan) - sum(counts.values())
         return {**counts, Status.MISSING: n_missing} if n_missing else counts
 
+    def n_open_batches(self) -> int:
+        """How many batches a provider still works on, as far as this ledger knows."""
+        (n,) = self._connection.execute(
+            "SELECT COUNT(*) FROM batches WHERE state IN ('submitting', 'running')"
+        ).fetchone()
+        return int(n)
+
     def n_responses(self) -> int:
         """How many rows the ledger holds, failed ones included: changes whenever anything came in."""
         (n,) = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM responses").fetchone()
@@ -353,46 +377,3 @@ class Ledger:
 
 def _json(values: Sequence[float] | None) -> str | None:
     return None if values is None else msgspec.json.encode(values).decode()
-
-
-def _chunks(questions: Iterable[tuple[str, Condition, Prompt]]) -> Iterator[list[tuple[str, Condition, Prompt]]]:
-    rest = iter(questions)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
-
-
-def _add_questions(
-    connection: sqlite3.Connection, plan_id: int, first: int, chunk: Sequence[tuple[str, Condition, Prompt]]
-) -> None:
-    connection.executemany(
-        "INSERT INTO prompts VALUES (?, ?, ?, ?)",
-        [
-            (seq, prompt.id, bool(prompt.candidates), prompt.model_dump_json(exclude_defaults=True))
-            for seq, (_, _, prompt) in enumerate(chunk, start=first)
-        ],
-    )
-    connection.executemany(
-        "INSERT INTO questions (plan, item_id, condition, prompt) VALUES (?, ?, ?, ?)",
-        [
-            (plan_id, item_id, condition.model_dump_json(exclude_defaults=True), seq)
-            for seq, (item_id, condition, _) in enumerate(chunk, start=first)
-        ],
-    )
-
-
-def _merge_twins(connection: sqlite3.Connection, plan_id: int, first: int) -> None:
-    """Let questions of a new plan point to the first prompt with their words, and drop the later ones."""
-    connection.execute(
-        "CREATE TEMP TABLE twins AS SELECT p.seq, t.kept FROM prompts AS p JOIN "
-        "(SELECT id, MIN(seq) AS kept FROM prompts GROUP BY id HAVING COUNT(*) > 1) AS t ON t.id = p.id "
-        "WHERE p.seq > t.kept AND p.seq >= ?",
-        (first,),
-    )
-    connection.execute("CREATE INDEX temp.twins_by_seq ON twins (seq)")
-    connection.execute(
-        "UPDATE questions SET prompt = (SELECT kept FROM twins WHERE twins.seq = questions.prompt) "
-        "WHERE plan = ? AND prompt IN (SELECT seq FROM twins)",
-        (plan_id,),
-    )
-    connection.execute("DELETE FROM prompts WHERE seq IN (SELECT seq FROM twins)")
-    connection.execute("DROP TABLE twins")

@@ -94,7 +94,7 @@ MIGRATIONS = (
         arm INTEGER NOT NULL,
         price TEXT NOT NULL,               -- the Price record as JSON, "" where it isn't known
         n_calls INTEGER NOT NULL,          -- responses that came from a call, failed ones included
-        n_unmetered INTEGER NOT NULL,      -- of them: the provider told no token counts
+        n_unmetered INTEGER NOT NULL,      -- of them, not failed: the provider told no token counts
         input_tokens INTEGER NOT NULL,
         cached_tokens INTEGER NOT NULL,    -- among the input tokens
         output_tokens INTEGER NOT NULL,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from isogloss.records import Status
 from isogloss.text.normalise import normalise, unwrap
 from isogloss.text.reading import Reading
-from isogloss.text.reasoning import split_reasoning
+from isogloss.text.reasoning import REASONING_TAGS, Tag, split_reasoning
 from isogloss.text.refusals import declines, disclaims
 
 SHORT = 200
@@ -34,9 +35,9 @@ class Body(NamedTuple):
     """Opens with what an AI lacks: only an explicit answer counts."""
 
 
-def part(text: str) -> tuple[str, Reading | None]:
+def part(text: str, tags: Iterable[Tag] = REASONING_TAGS) -> tuple[str, Reading | None]:
     """The reply without its reasoning, and the outcome where there is nothing to read."""
-    split = split_reasoning(text)
+    split = split_reasoning(text, tags)
     if not split.closed:
         return "", TRUNCATED
     if not split.answer.strip():

@@ -1,0 +1,110 @@
+"""isogloss beside Inspect AI and lm-eval: the same prompts, server, connections and machine, rounds in turn.
+
+python bench/peers.py [--quick] [--markdown]
+
+PEERS_INSPECT and PEERS_LMEVAL name Python executables that have them (see README.md); one not named is left out.
+What starting costs falls out: all figures are differences between 5,000 and 1,000 prompts, children included.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import table
+from nginx import instant_server
+from process import Cost, cost, isogloss
+from shape import table_for
+from table import Row
+
+HERE = Path(__file__).parent
+PORT = 18803
+CONNECTIONS = 32
+SIZES = (1_000, 5_000)
+QUICK_SIZES = (100, 300)
+ROUNDS = 3
+PEERS = {
+    "lm-eval": ("PEERS_LMEVAL", "peer_lmeval.py", 1 / 5),
+    "Inspect AI": ("PEERS_INSPECT", "peer_inspect.py", 1 / 40),
+}
+"""Name → variable with its Python, script, our share of its processor time at most."""
+
+Command = Callable[[int, str], Cost]
+"""(prompts, folder) → cost."""
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The whole command and asking alone, each beside every peer that is here."""
+    small, large = QUICK_SIZES if quick else SIZES
+    with tempfile.TemporaryDirectory() as folder, instant_server(PORT) as base:
+        data, prompts = table_for(large, Path(folder)), Path(folder, "prompts.jsonl")
+        isogloss("run", "lexicon", data, "--set", "format=yes_no", "--dry-run", "--prompts-out", prompts)
+        commands = {
+            "whole": _whole_command(data, base),
+            "asking": lambda n, out: cost([sys.executable, HERE / "ask.py", data, n, CONNECTIONS, base, out]),
+            **_peers(prompts, base),
+        }
+        costs: dict[str, dict[int, list[Cost]]] = {name: {small: [], large: []} for name in commands}
+        for k in range(1 if quick else ROUNDS):
+            for n in (small, large):
+                for name, command in commands.items():
+                    out = f"{folder}/{name.replace(' ', '-')}-{n}-{k}"
+                    costs[name][n].append(command(n, out))
+                    shutil.rmtree(out, ignore_errors=True)
+        yield from _compared({name: _marginal(by_size, small, large) for name, by_size in costs.items()})
+
+
+def _whole_command(data: Path, base: str) -> Command:
+    def run(n: int, out: str) -> Cost:
+        return isogloss(
+            "run", "lexicon", data, "--set", "format=yes_no", "--limit", n, "--model", "openai/m", "--base-url", base,
+            "--max-connections", CONNECTIONS, "--out", out,
+        )  # fmt: skip
+
+    return run
+
+
+def _peers(prompts: Path, base: str) -> dict[str, Command]:
+    """The peers that are here; says which aren't."""
+    found: dict[str, Command] = {}
+    for name, (variable, script, _) in PEERS.items():
+        python = shutil.which(os.environ.get(variable, ""))
+        if python is None:
+            print(f"{name} is left out: {variable} names no Python executable", file=sys.stderr)
+            continue
+        found[name] = lambda n, out, python=python, script=script: cost(  # type: ignore[misc]
+            [python, HERE / script, prompts, n, CONNECTIONS, base, out]
+        )
+    return found
+
+
+def _marginal(by_size: dict[int, list[Cost]], small: int, large: int) -> Cost:
+    """Seconds for each thousand prompts more, from the medians of both sizes."""
+
+    def median(n: int, part: str) -> float:
+        return statistics.median(getattr(one, part) for one in by_size[n])
+
+    thousands = (large - small) / 1000
+    return Cost(*((median(large, part) - median(small, part)) / thousands for part in Cost._fields))
+
+
+def _compared(costs: dict[str, Cost]) -> Iterator[Row]:
+    ours = {"whole": "asking, coding, scoring, report", "asking": "asking alone"}
+    for name, (_, _, share) in PEERS.items():
+        if name in costs:
+            for kind, what in ours.items():
+                yield Row(
+                    f"CPU s per 1,000 more, {what}, beside {name}", costs[kind].cpu, costs[name].cpu, ".3f",
+                    ratio_to=share,
+                )  # fmt: skip
+                rates = (1000 / costs[kind].wall, 1000 / costs[name].wall)
+                yield Row(f"requests/s, {what}, beside {name}", *rates, ",.0f")
+
+
+if __name__ == "__main__":
+    table.main(__doc__, rows)

@@ -1,0 +1,173 @@
+"""Loading a tokenizer and a language model through transformers; every fault of it is one line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isogloss.errors import ModelError, SettingError
+from isogloss.models.hf_batching import FAULTS, is_memory, words_of
+from isogloss.models.hf_files import Look
+from isogloss.models.settings import ModelSettings
+from isogloss.registry import unknown_name
+
+if TYPE_CHECKING:
+    import torch
+
+_NEEDED = ("torch", "transformers")
+_NEEDED_FOR_GGUF = ("accelerate", "gguf")
+_DTYPES = ("float32", "bfloat16", "float16")
+
+
+class Loaded(NamedTuple):
+    """A model that can be run."""
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    pad: int
+    """Token that fills short rows."""
+    ends: tuple[int, ...]
+    """Tokens that end a reply."""
+    n_positions: int | None
+    """Most tokens of a sequence; None where the config tells none."""
+    temperature: float
+    """What the model's makers sample with; 0 for greedy."""
+
+
+def check_installed(name: str, *, gguf: bool) -> None:
+    """Raise ModelError where a package that loading needs is missing."""
+    for package in _NEEDED + (_NEEDED_FOR_GGUF if gguf else ()):
+        if importlib.util.find_spec(package) is None:
+            raise ModelError(f"{name} needs {package}, which isn't installed; pip install 'isogloss[hf]'")
+
+
+def check_settings(settings: ModelSettings) -> None:
+    """Raise SettingError for a dtype or device that there isn't."""
+    if settings.dtype not in _DTYPES:
+        raise unknown_name("dtype", settings.dtype, _DTYPES)
+    if settings.device is not None:
+        import torch
+
+        try:
+            torch.empty(0, device=settings.device)
+        except (RuntimeError, AssertionError) as fault:
+            raise SettingError(
+                f"device {settings.device!r} can't be used ({words_of(fault)[:120]}); e.g. 'cpu', 'cuda', 'cuda:1'"
+            ) from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the libraries' notes and progress bars off stderr; our commands have their own."""
+    hub: Any = importlib.import_module("huggingface_hub.utils")
+    logging: Any = importlib.import_module("transformers.utils.logging")
+    verbosity, bars, hub_bars = (
+        logging.get_verbosity(),
+        logging.is_progress_bar_enabled(),
+        hub.are_progress_bars_disabled(),
+    )
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    hub.disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if not hub_bars:
+            hub.enable_progress_bars()
+
+
+def load(name: str, path: Path, seen: Look, settings: ModelSettings) -> Loaded:
+    """Load from a folder or a GGUF file.
+
+    Raises
+    ------
+    ModelError
+        Not enough memory, an architecture that isn't a language model, no tokenizer, weights that lack a part.
+    """
+    transformers: Any = importlib.import_module("transformers")
+    faults = (*FAULTS, ImportError, importlib.import_module("safetensors").SafetensorError)
+    is_gguf = path.suffix.lower() == ".gguf"
+    folder = path.parent if is_gguf else path
+    options: dict[str, Any] = {"gguf_file": path.name} if is_gguf else {}
+    device = _device(settings)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, **options)
+    except faults as fault:
+        raise ModelError(f"{name}: its tokenizer can't be loaded ({words_of(fault)})") from None
+    if is_gguf:
+        quantization = importlib.import_module("transformers.utils.quantization_config")
+        # Packed weights are slower to use, and not every format has a kernel.
+        options["quantization_config"] = quantization.GgufConfig(dequantize=True)
+    maker = transformers.AutoModelForMaskedLM if seen.kind == "masked" else transformers.AutoModelForCausalLM
+    try:
+        model, found = maker.from_pretrained(
+            str(folder), dtype=settings.dtype, local_files_only=True, output_loading_info=True, **options
+        )
+        model = model.to(device).eval()
+    except faults as fault:
+        raise ModelError(_why(name, fault, settings, device)) from None
+    if found["missing_keys"] or found["mismatched_keys"]:
+        lacking = sorted(map(str, found["missing_keys"])) or sorted(map(str, found["mismatched_keys"]))
+        raise ModelError(
+            f"{name} is no language model: its weights lack {lacking[0]!r}"
+            + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
+        )
+    return _with_tokens(model, tokenizer, device)
+
+
+def _with_tokens(model: Any, tokenizer: Any, device: torch.device) -> Loaded:
+    """Note the special tokens, and take the makers' habits of sampling away."""
+    transformers: Any = importlib.import_module("transformers")
+    habits = getattr(model, "generation_config", None) or transformers.GenerationConfig()
+    config = model.config.get_text_config()
+    ends: list[int] = []
+    for source in (habits.eos_token_id, tokenizer.eos_token_id):
+        ends += source if isinstance(source, list) else [] if source is None else [source]
+    pads = (tokenizer.pad_token_id, getattr(config, "pad_token_id", None), *ends, 0)
+    pad = next(token for token in pads if token is not None)
+    temperature = (habits.temperature if habits.temperature is not None else 1.0) if habits.do_sample else 0.0
+    # Anything that these leave out would be filled in from there by `generate`: penalties, top_k, forced tokens.
+    model.generation_config = transformers.GenerationConfig(
+        bos_token_id=tokenizer.bos_token_id, eos_token_id=sorted(set(ends)) or None, pad_token_id=pad
+    )
+    return Loaded(
+        model,
+        tokenizer,
+        device,
+        pad,
+        tuple(sorted(set(ends))),
+        getattr(config, "max_position_embeddings", None),
+        float(temperature),
+    )
+
+
+def _device(settings: ModelSettings) -> torch.device:
+    """The one asked for, or the best there is."""
+    import torch
+
+    if settings.device is not None:
+        return torch.device(settings.device)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def _why(name: str, fault: BaseException, settings: ModelSettings, device: torch.device) -> str:
+    words = words_of(fault)
+    if is_memory(fault):
+        return f"{name}: {words} to hold it as {settings.dtype} on {device}; take a smaller model, or dtype 'bfloat16'"
+    if "trust_remote_code" in words or "custom code" in words:
+        return f"{name} needs program code of its own, which isogloss doesn't run; serve it and ask it as openai/NAME"
+    if "Unrecognized configuration class" in words or "does not recognize this architecture" in words:
+        return f"{name} is no language model that this version of transformers can ask ({words[:160]})"
+    return f"{name} can't be loaded ({words})"

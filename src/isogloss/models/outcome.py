@@ -1,0 +1,78 @@
+"""What one request came to, whatever the wire format it went over."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from isogloss.models.faults import PassingError, ProviderWords, shorten
+from isogloss.records import Status
+
+T = TypeVar("T")
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+NO_TEXT_IN_LIMIT = "no text before the token limit; allow more tokens (max_tokens)"
+ONLY_REASONING = "nothing but hidden reasoning; allow more tokens (max_tokens)"
+TOOL_CALL = "a tool call in place of a text"
+
+
+class Outcome(NamedTuple):
+    """What one call came to."""
+
+    status: Status
+    text: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    error: str | None = None
+    input_tokens: int | None = None
+    """All of them, those read from a cache among them."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    version: str | None = None
+    """Exact version of the model, where the reply tells it."""
+
+
+class InnerError(Exception):
+    """A body with 200 that holds an error."""
+
+    def __init__(self, words: ProviderWords) -> None:
+        super().__init__(words.message)
+        self.words = words
+
+
+def decode(body: bytes, decoder: msgspec.json.Decoder[T], kind: type[T], what: str) -> T:
+    """The body as a reply; characters that are none (half a surrogate pair) are marked, not a reason to pay twice.
+
+    Raises
+    ------
+    PassingError
+        For a body that isn't the JSON of `what`.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            return msgspec.convert(_whole_characters(json.loads(body.decode("utf-8", "replace"))), kind)
+        except (ValueError, RecursionError):
+            shown = shorten(body.decode("utf-8", "replace"))
+            raise PassingError(f"the reply isn't a {what} ({error}): {shown or 'empty body'}") from None
+
+
+def _whole_characters(value: object) -> object:
+    if isinstance(value, str):
+        return _HALF_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list):
+        return [_whole_characters(part) for part in value]
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(part) for key, part in value.items()}
+    return value
+
+
+def tokens(usage: object, name: str) -> int | None:
+    """A count of tokens, where the provider tells one that can be."""
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and count >= 0 else None

@@ -1,0 +1,304 @@
+"""One model's part of a run: put what is due to it, and keep every reply before asking on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from isogloss.errors import AbilityError, ModelError
+from isogloss.models.model import Model
+from isogloss.records import FREE, Price, Prompt, Response, Sampling, Status
+from isogloss.run.breaker import WAITS_HALF_AN_HOUR, Breaker, OutageError, Patience
+from isogloss.run.budget import Budget, most_cost
+from isogloss.run.commit import GroupCommit
+from isogloss.run.progress import EARLY, Coding, Observer, Progress, Stop, early_warnings
+from isogloss.store import Arm, Due, Ledger, Plan, Row
+
+if TYPE_CHECKING:
+    from isogloss.models.chat import ChatModel
+
+MOST_PASSES = 5
+"""How often one repeat is gone through while calls fail for passing reasons."""
+
+
+class Informant(NamedTuple):
+    """A model with the terms it is asked on."""
+
+    model: Model
+    max_connections: int = 16
+    price: Price | None = None
+    """None where it isn't known."""
+    batch_requests: int | None = None
+    """Most requests in one batch, where it is to be fewer than the provider takes."""
+    batch_megabytes: float | None = None
+
+
+@dataclass
+class Circumstances:
+    """What all models of a run share."""
+
+    ledger: Ledger
+    plan: Plan
+    sampling: Sampling
+    repeats: int
+    commit: GroupCommit
+    stop: Stop
+    observe: Observer
+    warn: Callable[[str], None]
+    coding: Coding | None = None
+    budget: Budget | None = None
+    patience: Patience = WAITS_HALF_AN_HOUR
+    batch: bool = False
+
+
+class Asking:
+    """One model's turn: everything due to it, over all repeats."""
+
+    def __init__(self, informant: Informant, run: Circumstances) -> None:
+        model = informant.model
+        self.informant = informant
+        self.model = model
+        self.run = run
+        self.n_connections = informant.max_connections
+        self.price = FREE if model.local else informant.price
+        self.progress = Progress(model.name, n_possible(model, run.plan) * run.repeats)
+        self.breaker = Breaker(
+            self.progress, n_connections=self.n_connections, patience=run.patience, stop=run.stop, warn=run.warn
+        )
+        self._price_key = "" if self.price is None else self.price.model_dump_json()
+        self._first: list[Response] = []
+        self._n_passing_faults = 0
+
+    async def all(self) -> Progress:
+        """Ask until nothing is due, or until there is a reason to stop.
+
+        Raises
+        ------
+        ModelError
+            If the model can't be made ready.
+        StoreError
+            If the ledger can't take a reply.
+        """
+        progress, model, run = self.progress, self.model, self.run
+        check_abilities(model, run.plan, run.sampling)
+        if self._is_finished():
+            run.observe(progress)
+            return progress
+        if run.stop.reason:
+            progress.stopped = run.stop.reason
+            return progress
+        try:
+            await model.open()
+            arm = run.ledger.arm(model.name, model.revision, run.sampling, model.abilities.model_dump())
+            if model.template is not None:
+                run.ledger.add_template(arm, model.template)
+            progress.n_cached = n_settled(run.ledger, run.plan, arm, run.repeats)
+            run.observe(progress)
+            if run.batch:
+                progress.stopped = await self._ask_in_batches(arm)
+            else:
+                await self._collect_batches(arm)
+                progress.stopped = await self._ask_all(arm)
+        finally:
+            progress.remarks = model.remarks
+            await model.close()
+        progress.stopped = progress.stopped or run.stop.reason
+        return progress
+
+    def _is_finished(self) -> bool:
+        """Whether some revision of this model has answered everything: then it needn't even be started."""
+        run = self.run
+        for arm in run.ledger.arms():
+            if (arm.model, arm.sampling) == (self.model.name, run.sampling):
+                n = n_settled(run.ledger, run.plan, arm, run.repeats)
+                if self.model.revision in (None, arm.revision) and n == self.progress.n_prompts:
+                    self.progress.n_cached = n
+                    return True
+        return False
+
+    async def _ask_all(self, arm: Arm) -> str:
+        """Every repeat, each gone through again while passing faults leave something; returns what ended it early."""
+        for repeat in range(1, self.run.repeats + 1):
+            for n_passes in range(1, MOST_PASSES + 1):
+                self._n_passing_faults, n_openings = 0, self.breaker.n_openings
+                try:
+                    await self._ask_due(arm, repeat)
+                except ModelError as fault:
+                    return str(fault)
+                except OutageError as fault:
+                    return f"{fault}; all replies are kept, the same command goes on"
+                if self.run.stop.reason:
+                    return ""
+                if not self._n_passing_faults or (n_passes > 1 and self.breaker.n_openings == n_openings):
+                    break
+        return ""
+
+    async def _ask_in_batches(self, arm: Arm) -> str:
+        """Everything due through the provider's batch API; returns what ended it early."""
+        from isogloss.run.batch import ask_in_batches
+
+        run, informant = self.run, self.informant
+        megabytes = informant.batch_megabytes
+        try:
+            end = await ask_in_batches(
+                run.ledger, run.plan, cast("ChatModel", self.model), arm, run.sampling, run.repeats,
+                price=self.price, kept=self._take_in, tell=self._tell, warn=run.warn, stop=run.stop, budget=run.budget,
+                most_requests=informant.batch_requests,
+                most_bytes=None if megabytes is None else int(megabytes * 1e6),
+            )  # fmt: skip
+        except ModelError as fault:
+            return str(fault)
+        finally:
+            self._tell("")
+        return end.stopped
+
+    async def _collect_batches(self, arm: Arm) -> None:
+        """Take in what batches of an earlier command have brought; their other prompts aren't due to this one."""
+        run = self.run
+        if not self.model.abilities.batch or not run.ledger.n_open_batches():
+            return
+        from isogloss.run.batch import collect_open_batches
+
+        n_under_way = await collect_open_batches(
+            run.ledger, cast("ChatModel", self.model), arm, run.sampling, kept=self._take_in, warn=run.warn
+        )
+        if n_under_way:
+            run.warn(f"{n_under_way:,} prompts of {self.model.name} are under way in batches and aren't asked live")
+
+    def _take_in(self, responses: Sequence[Response], price: str) -> None:
+        """Count replies that came in a batch."""
+        known = Price.model_validate_json(price) if price else None
+        for response in responses:
+            self._count(response, known, in_batch=True)
+
+    def _tell(self, line: str) -> None:
+        self.progress.waiting = line
+        self.run.observe(self.progress)
+
+    async def _ask_due(self, arm: Arm, repeat: int) -> None:
+        """Let workers take from one iterator until it is empty; the first fault that stops one stops all."""
+        due = self.run.ledger.due(self.run.plan, arm, repeat)
+        workers = [asyncio.create_task(self._work(due, arm, repeat)) for _ in range(self.n_connections)]
+        try:
+            done, running = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            if running:
+                due.close()
+                done |= (await asyncio.wait(running))[0]
+        except asyncio.CancelledError:
+            for task in workers:
+                task.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            raise
+        faults = [fault for task in done if (fault := task.exception()) is not None]
+        for fault in sorted(faults, key=lambda fault: isinstance(fault, ModelError | OutageError)):
+            raise fault  # a fault of ours comes before one of the model
+
+    async def _work(self, due: Generator[Due, None, None], arm: Arm, repeat: int) -> None:
+        """Ask, commit, count, and only then ask on."""
+        run, breaker, price = self.run, self.breaker, self._price_key
+        ask, sampling, budget = self.model.ask, run.sampling, run.budget
+        for seq, attempt, prompt in due:
+            is_trial = breaker.is_open and await breaker.admit()
+            if run.stop.reason:
+                return
+            if budget is None:
+                response = await ask(prompt, sampling, repeat)
+            elif (found := await self._ask_within(budget, prompt, repeat)) is not None:
+                response = found
+            else:
+                return
+            await run.commit.add(Row(arm.id, seq, attempt, response, price))
+            self._count(response, self.price, is_trial=is_trial)
+
+    async def _ask_within(self, budget: Budget, prompt: Prompt, repeat: int) -> Response | None:
+        """Ask if the cap allows it; None, and the run stops, where it doesn't."""
+        assert self.price is not None  # settled before anything is asked
+        most = most_cost(prompt, self.run.sampling, self.price)
+        if not await budget.reserve(most):
+            self.run.stop(f"the cap of {budget.cap:.2f} US$ is reached ({budget.spent:.4f} spent)")
+            return None
+        if self.run.stop.reason:
+            budget.settle(most, 0.0)
+            return None
+        cost = most
+        try:
+            response = await self.model.ask(prompt, self.run.sampling, repeat)
+            cost = _cost(response, self.price, unmetered=most)
+        finally:
+            budget.settle(most, cost)
+        return response
+
+    def _count(
+        self, response: Response, price: Price | None, *, is_trial: bool = False, in_batch: bool = False
+    ) -> None:
+        """Take a kept reply into the progress, and see whether all is well."""
+        progress, status = self.progress, response.status
+        progress.n_asked += 1
+        progress.statuses[status] += 1
+        if price is None:
+            progress.cost = None
+        if response.input_tokens is not None:
+            progress.input_tokens += response.input_tokens
+            progress.output_tokens += response.output_tokens or 0
+            if price is not None and progress.cost is not None:
+                progress.cost += _cost(response, price, unmetered=0.0)
+        if status is not Status.FAILED:
+            progress.n_settled += 1
+            progress.n_unmetered += response.input_tokens is None
+            if not in_batch:
+                self.breaker.succeeded()
+        elif response.n_tries > 1 and not in_batch:
+            self._n_passing_faults += 1
+            self.breaker.failed(response.error or "no words", is_trial=is_trial)
+        elif is_trial:  # this prompt can't be answered, but the line is up
+            self.breaker.succeeded()
+        self.run.observe(progress)
+        if len(self._first) < EARLY and progress.n_asked <= EARLY:
+            self._look_early(response)
+
+    def _look_early(self, response: Response) -> None:
+        """After the first replies, say what is wrong with too many of them."""
+        self._first.append(response)
+        if len(self._first) < EARLY:
+            return
+        coding = self.run.coding
+        statuses = [r.status for r in self._first] if coding is None else coding(self.progress.model, self._first)
+        for warning in early_warnings(self.progress, statuses):
+            self.run.warn(warning)
+
+
+def check_abilities(model: Model, plan: Plan, sampling: Sampling, *, batch: bool = False) -> None:
+    """Say before anything is sent what a model can't do. Raises AbilityError."""
+    if sampling.constrained and not model.abilities.grammar:
+        raise AbilityError(f"model {model.name!r} can't be held to a form of answer; leave out constrained=true")
+    if batch and not model.abilities.batch:
+        raise AbilityError(f"model {model.name!r} has no batch API; leave out --batch, or ask it in a run of its own")
+    if n_possible(model, plan) == 0 and plan.n_questions:
+        need = "log-probabilities of given answers" if plan.n_scored else "chat"
+        raise AbilityError(
+            f"model {model.name!r} can't give {need}, which these settings ask for; see 'isogloss models'"
+        )
+
+
+def n_possible(model: Model, plan: Plan) -> int:
+    """How many of a plan's prompts a model can be asked."""
+    return plan.n_chat * model.abilities.chat + plan.n_scored * model.abilities.logprobs
+
+
+def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int) -> int:
+    """How many prompts × repeats an arm has answered for good."""
+    return sum(
+        n
+        for repeat in range(1, repeats + 1)
+        for status, n in ledger.standing(plan, arm, repeat).items()
+        if status not in (Status.FAILED, Status.MISSING)
+    )
+
+
+def _cost(response: Response, price: Price, *, unmetered: float) -> float:
+    """US dollars of one reply; a failed call without token counts costs nothing, another as much as `unmetered`."""
+    if response.input_tokens is None:
+        return 0.0 if response.status is Status.FAILED else unmetered
+    return price.cost(response.input_tokens, response.output_tokens or 0, response.cached_tokens or 0)
