@@ -80,11 +80,12 @@ def test_no_minute_holds_more_requests_than_allowed_and_none_is_wasted(per_minut
 
 def test_requests_are_spread_over_the_minute() -> None:
     async def work() -> list[float]:
-        pace = Pace(most=200, throttles=(Throttle(requests_per_minute=600),))
-        return list(await asyncio.gather(*(enter(pace) for _ in range(100))))
+        pace = Pace(most=30, throttles=(Throttle(requests_per_minute=600),))
+        return list(await asyncio.gather(*(enter(pace) for _ in range(30))))
 
     times = leap(work)
-    assert sum(moment < 1.0 for moment in times) <= 21  # ten at once, and ten a second
+    assert sum(moment == 0 for moment in times) == 10
+    assert sum(moment < 1.0 for moment in times) <= 20  # ten at once, and ten a second
 
 
 def test_tokens_are_limited_by_what_a_request_came_to_before() -> None:
@@ -139,9 +140,10 @@ def test_two_models_share_a_throttle(own: float | None) -> None:
     a, b = leap(work)
     assert most_in_a_minute(a + b) <= 90
     assert most_in_a_minute(a) <= (own or 90)
-    assert 399 / max(a + b) * 60 >= 0.9 * min(90, 2 * (own or 90))
     until = min(max(a), max(b))
-    assert min(sum(t <= until for t in a), sum(t <= until for t in b)) >= 60  # neither waits for the other's end
+    n_a, n_b = sum(t <= until for t in a), sum(t <= until for t in b)
+    assert (n_a + n_b) / until * 60 >= 0.95 * 90  # while both ask, nothing of the limit is wasted
+    assert min(n_a, n_b) >= 90  # and neither waits for the other's end
 
 
 def test_a_minute_holds_no_more_when_everybody_was_told_to_wait() -> None:
@@ -232,7 +234,7 @@ def test_no_place_is_lost_whatever_is_cancelled() -> None:
                 if chance.random() < 0.2:
                     task.cancel()
             await asyncio.sleep(chance.random() * 0.2)
-        pace.window = 7.0
+        pace.window = 7
         await asyncio.wait_for(asyncio.gather(*(enter(pace) for _ in range(7))), 200)
         return most_seen, pace.n_under_way, pace.try_enter()
 
@@ -249,7 +251,7 @@ async def test_the_window_grows_with_answers_to_what_is_allowed() -> None:
 
 
 def test_the_window_shrinks_once_for_refusals_at_one_time_and_grows_slowly_after() -> None:
-    async def work() -> list[float]:
+    async def work() -> list[int]:
         pace = Pace(most=32)
         windows = [pace.window]
         for refusals in (1, 5, 1):
@@ -258,13 +260,15 @@ def test_the_window_shrinks_once_for_refusals_at_one_time_and_grows_slowly_after
                 assert pace.try_enter()
                 pace.crowded(None)
             windows.append(pace.window)
-        for _ in range(4):  # one round of the window
-            assert pace.try_enter()
-            pace.answered(None)
-        windows.append(round(pace.window))
+        for _ in range(3):
+            await asyncio.sleep(1)
+            for _ in range(9):
+                assert pace.try_enter()
+                pace.answered(None)
+            windows.append(pace.window)
         return windows
 
-    assert leap(work) == [32, 16, 8, 4, 5]
+    assert leap(work) == [32, 16, 8, 4, 5, 6, 7]
 
 
 def test_where_one_at_a_time_is_too_much_everybody_pauses_longer_and_longer() -> None:
@@ -333,18 +337,18 @@ async def test_every_way_a_request_ends_gives_its_place_back(server: Any, connec
 
 async def test_a_window_finds_what_the_server_bears(server: Any, connect: Any, prompt: Prompt, wire: str) -> None:
     server.under_way, server.latency = 4, 0.02
-    model = await connect(wire, pace=Pace(most=32), tries=30, longest_wait=0.05)
+    model = await connect(wire, pace=Pace(most=32, calm=0.1), tries=30, longest_wait=0.05)
     gate = asyncio.Semaphore(32)
 
     async def call(k: int) -> Any:
         async with gate:
             return await model.ask(prompt, GREEDY, k)
 
-    responses = await asyncio.gather(*(call(k) for k in range(1, 500)))
+    responses = await asyncio.gather(*(call(k) for k in range(1, 350)))
     assert {response.status for response in responses} == {Status.OK}
     assert server.most_seen <= 4
     assert model.pace.n_crowded == server.n_over
-    late = [response.n_tries for response in responses[300:]]
+    late = [response.n_tries for response in responses[200:]]
     assert statistics.mean(late) < 1.6
 
 

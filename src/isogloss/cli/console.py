@@ -48,12 +48,12 @@ def duration(seconds: float) -> str:
 
 
 def money(dollars: float | None) -> str:
-    """US dollars in words: "0.12 US$", "unknown cost"."""
+    """US dollars in words: "12.30 US$", "0.0197 US$", "unknown cost"."""
     if dollars is None:
         return "unknown cost"
-    if dollars == 0 or dollars >= 0.01:
+    if dollars == 0 or dollars >= 0.1:
         return f"{dollars:,.2f} US$"
-    return f"{dollars:.2g} US$" if dollars >= 1e-4 else f"{dollars:.6f} US$"
+    return f"{dollars:.3g} US$" if dollars >= 1e-4 else f"{dollars:.6f} US$"
 
 
 def parse_set(pairs: list[str]) -> dict[str, object]:

@@ -109,7 +109,8 @@ class Display:
         self._rows: dict[str, Row] = {}
         self._began = time.monotonic()
         self._next = 0.0
-        self._said_last: set[str] = set()
+        self._said: dict[str, str] = {}
+        """Model → the last line on it."""
         self._live: Live | None = None
         self._fancy = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -118,7 +119,7 @@ class Display:
         row = self._rows.get(progress.model)
         if row is None or row.progress is not progress:
             self._rows[progress.model] = Row(progress, now)
-            self._said_last.discard(progress.model)
+            self._said.pop(progress.model, None)
         elif now < self._next and progress.n_cached + progress.n_settled < progress.n_prompts:
             return
         for each in self._rows.values():
@@ -147,13 +148,12 @@ class Display:
 
     def _print(self, now: float) -> None:
         for name, row in self._rows.items():
-            if name in self._said_last:
-                continue
-            if row.is_finished:
-                self._said_last.add(name)
             held = f"{row.progress.n_cached:,} held already" if row.progress.n_cached else ""
             far = f"{name}: {row.n_done:,} of {row.progress.n_prompts:,}"
-            note(_joined(far, held, row.coverage(), row.tokens(), row.cost(), row.pace(now)))
+            line = _joined(far, held, row.coverage(), row.tokens(), row.cost(), row.pace(now))
+            if line != self._said.get(name):
+                self._said[name] = line
+                note(line)
 
     # On a terminal
 

@@ -23,6 +23,10 @@ class Abilities(Record):
     """Its log-probabilities are pseudo-log-likelihoods: each token given all others, from a masked model."""
 
 
+class CalledOffError(Exception):
+    """The asking was called off before this call sent anything, or between two of its tries."""
+
+
 class Model(Protocol):
     """One model, ready to be asked. `ask` may run many times at once on one event loop."""
 
@@ -48,6 +52,9 @@ class Model(Protocol):
     async def close(self) -> None:
         """Let go of everything. Safe to call twice, and after a failed `open`."""
 
+    def call_off(self) -> None:
+        """Let no further request out, so that asking can end soon; calls that still wait raise CalledOffError."""
+
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt. Every fault of the call is a status of the response.
 
@@ -55,4 +62,6 @@ class Model(Protocol):
         ------
         ModelError
             For a fault that every further call would meet too (bad key, unknown model, quota exhausted).
+        CalledOffError
+            After `call_off`, where nothing is under way for this call.
         """

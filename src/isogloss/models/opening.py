@@ -160,9 +160,7 @@ def _chat_model(wish: Wish, wire: Wire, *, url: str, key: str | None, variable: 
     settings = wish.settings
     throttles = () if wish.throttle is None else (wish.throttle,)
     if settings.requests_per_minute is not None or settings.tokens_per_minute is not None:
-        own = Throttle(
-            requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
-        )
+        own = Throttle(requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute)
         throttles = (own, *throttles)
     return ChatModel(
         wish.name.full,
@@ -173,9 +171,7 @@ def _chat_model(wish: Wish, wire: Wire, *, url: str, key: str | None, variable: 
         abilities=abilities,
         pace=Pace(most=settings.max_connections, throttles=throttles),
         timeout=settings.timeout,
-        policy=RetryPolicy(
-            tries=settings.tries, max_seconds=settings.retry_seconds, first_wait=settings.first_wait
-        ),
+        policy=RetryPolicy(tries=settings.tries, max_seconds=settings.retry_seconds, first_wait=settings.first_wait),
     )
 
 

@@ -9,10 +9,9 @@ import asyncio
 from collections import deque
 
 FIRST_WINDOW = 32
-"""Calls under way at the start, where as many are allowed; from there on it grows by one an answer."""
-SHRINK = 0.5
+"""Requests under way at the start, where as many are allowed; from there on it grows by one an answer."""
 CALM_SECONDS = 1.0
-"""Refusals of calls that were under way when the window last shrank say nothing new."""
+"""The window shrinks at most once in such a time, and grows by one place at most once it has met a limit."""
 LONGEST_PAUSE = 60.0
 """Seconds without a request, at most, where one at a time is too much and the provider asks for no time."""
 MINUTE = 60.5
@@ -91,21 +90,25 @@ class Pace:
         Requests under way at once, at most.
     throttles : tuple of Throttle
         The model's own limits a minute, and those it shares with other models.
+    calm : float
+        Seconds in which the window changes by one step at most, once it has met a limit.
     """
 
-    def __init__(self, *, most: int, throttles: tuple[Throttle, ...] = ()) -> None:
+    def __init__(self, *, most: int, throttles: tuple[Throttle, ...] = (), calm: float = CALM_SECONDS) -> None:
         self.most = most
-        self.window = float(min(most, FIRST_WINDOW))
+        self.window = min(most, FIRST_WINDOW)
+        """Requests that may be under way at once by now."""
         self.n_crowded = 0
         """How often the provider said it was too much."""
         self._throttles = throttles
         self._n_under_way = 0
         self._turn = asyncio.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._calm = calm
         self._shrunk_at = float("-inf")
+        self._changed_at = float("-inf")
         self._closed_until = 0.0
         self._pause = 0.0
-        self._has_met_limit = False
         self._tokens_seen = 0
         self._n_seen = 0
 
@@ -116,14 +119,14 @@ class Pace:
 
     def try_enter(self) -> bool:
         """Take a place, where none has to be waited for and no limit a minute is set."""
-        if self._n_under_way >= int(self.window) or self._throttles or self._closed_until:
+        if self._n_under_way >= self.window or self._throttles or self._closed_until:
             return False
         self._n_under_way += 1
         return True
 
     async def enter(self, n_characters: int) -> None:
         """Wait until one more request, of about so many characters, may go out."""
-        if self._n_under_way >= int(self.window):
+        if self._n_under_way >= self.window:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             try:
@@ -163,20 +166,27 @@ class Pace:
             self._tokens_seen += n_tokens
         self._pause = 0.0
         if self.window < self.most:
-            # Before any refusal the window doubles each round; after one it grows by one a round.
-            self.window = min(self.most, self.window + (1.0 / self.window if self._has_met_limit else 1.0))
+            self._grow()
         self._free()
+
+    def _grow(self) -> None:
+        """By one an answer before any refusal, which doubles it each round; after one, a step at a time."""
+        if self.n_crowded:
+            now = asyncio.get_running_loop().time()
+            if now - self._changed_at < self._calm:
+                return
+            self._changed_at = now
+        self.window = min(self.most, self.window + 1)
 
     def crowded(self, wait: float | None) -> None:
         """The provider said it was too much; `wait`: seconds it asks for, for everybody."""
         now = asyncio.get_running_loop().time()
         self.n_crowded += 1
-        self._has_met_limit = True
-        if now - self._shrunk_at > CALM_SECONDS:
-            self._shrunk_at = now
-            if wait is None and self.window == 1.0:  # one at a time is still too much
-                wait = self._pause = min(LONGEST_PAUSE, max(CALM_SECONDS, 2 * self._pause))
-            self.window = max(1.0, self.window * SHRINK)
+        if now - self._shrunk_at >= self._calm:
+            self._shrunk_at = self._changed_at = now
+            if wait is None and self.window == 1:  # one at a time is still too much
+                wait = self._pause = min(LONGEST_PAUSE, max(self._calm, 2 * self._pause))
+            self.window = max(1, self.window // 2)
         if wait is not None:
             self._closed_until = max(self._closed_until, now + wait)
         self._free()
@@ -187,7 +197,7 @@ class Pace:
 
     def _free(self) -> None:
         self._n_under_way -= 1
-        while self._waiting and self._n_under_way < int(self.window):
+        while self._waiting and self._n_under_way < self.window:
             place = self._waiting.popleft()
             if not place.done():  # the place goes to the one who waits longest, before anybody new can take it
                 self._n_under_way += 1

@@ -90,6 +90,9 @@ class ScriptedModel:
     async def close(self) -> None:
         """Nothing to let go of."""
 
+    def call_off(self) -> None:
+        """Nothing waits."""
+
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`."""
         if prompt.candidates:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from isogloss.errors import AbilityError, ModelError
-from isogloss.models.model import Model
+from isogloss.models.model import CalledOffError, Model
 from isogloss.records import FREE, Price, Prompt, Response, Sampling, Status
 from isogloss.run.breaker import WAITS_HALF_AN_HOUR, Breaker, OutageError, Patience
 from isogloss.run.budget import Budget, most_cost
@@ -91,6 +91,7 @@ class Asking:
             return progress
         try:
             await model.open()
+            run.stop.hooks.append(model.call_off)
             arm = run.ledger.arm(model.name, model.revision, run.sampling, model.abilities.model_dump())
             if model.template is not None:
                 run.ledger.add_template(arm, model.template)
@@ -203,11 +204,14 @@ class Asking:
             is_trial = breaker.is_open and await breaker.admit()
             if run.stop.reason:
                 return
-            if budget is None:
-                response = await ask(prompt, sampling, repeat)
-            elif (found := await self._ask_within(budget, prompt, repeat)) is not None:
-                response = found
-            else:
+            try:
+                if budget is None:
+                    response = await ask(prompt, sampling, repeat)
+                elif (found := await self._ask_within(budget, prompt, repeat)) is not None:
+                    response = found
+                else:
+                    return
+            except CalledOffError:
                 return
             await run.commit.add(Row(arm.id, seq, attempt, response, price))
             self._count(response, self.price, is_trial=is_trial)
@@ -226,6 +230,9 @@ class Asking:
         try:
             response = await self.model.ask(prompt, self.run.sampling, repeat)
             cost = _cost(response, self.price, unmetered=most)
+        except CalledOffError:
+            cost = 0.0
+            raise
         finally:
             budget.settle(most, cost)
         return response
@@ -246,7 +253,7 @@ class Asking:
                 progress.cost += _cost(response, price, unmetered=0.0)
         if status is not Status.FAILED:
             progress.n_settled += 1
-            progress.n_unmetered += response.input_tokens is None
+            progress.n_unmetered += response.input_tokens is None and price is not FREE
             if not in_batch:
                 self.breaker.succeeded()
         elif response.n_tries > 1 and not in_batch:

@@ -58,9 +58,14 @@ class Stop:
 
     def __init__(self) -> None:
         self.reason = ""
+        self.hooks: list[Callable[[], None]] = []
+        """Called once, when asking is to end."""
 
     def __call__(self, reason: str) -> None:
-        self.reason = self.reason or reason
+        if not self.reason:
+            self.reason = reason
+            for hook in self.hooks:
+                hook()
 
 
 def early_warnings(progress: Progress, statuses: Sequence[Status]) -> list[str]:

@@ -16,7 +16,8 @@ from isogloss.models.settings import ModelSettings
 from isogloss.models.weights import available
 
 TEXT = (
-    "El perro duerme en el jardín y la niña lee un libro. ¿Se usa la palabra coche en España? Sí, se usa. No, no se usa. "
+    "El perro duerme en el jardín y la niña lee un libro. ¿Se usa la palabra coche en España? Sí, se usa. "
+    "No, no se usa. "
     "En Chile se dice palta y en México aguacate. user: assistant: system: Responda solo Sí o No, por favor. "
     "The dog sleeps in the garden and the world turns; the girl works, walks and talks with her friends. "
 )

@@ -66,7 +66,8 @@ def test_nothing_but_ours_is_written_while_it_loads_and_computes(tiny: Tiny) -> 
         "    await model.open()\n"
         "    message = [Message(role='user', content='El perro duerme en el jardín. ' * 3)]\n"
         "    for candidates in ((), ('Sí', 'No')):\n"
-        "        print((await model.ask(Prompt.make(message, candidates=candidates), Sampling(max_tokens=3), 1)).status)\n"
+        "        prompt = Prompt.make(message, candidates=candidates)\n"
+        "        print((await model.ask(prompt, Sampling(max_tokens=3), 1)).status)\n"
         "    await model.close()\n"
         "asyncio.run(main())\n"
     )
@@ -118,11 +119,11 @@ async def test_without_the_extra_the_command_is_named(tmp_path: Path, monkeypatc
 
 
 async def test_a_folder_that_is_not_there_or_holds_no_model_is_one_line(tmp_path: Path, transformers: Any) -> None:
-    with pytest.raises(ModelError, match="nothing at .*none; expected a folder with a saved transformers model"):
+    with pytest.raises(ModelError, match=r"nothing at .*none; expected a folder with a saved transformers model"):
         await made(f"hf/{tmp_path}/none").open()
     with pytest.raises(ModelError, match=r"nothing at .*x.gguf; expected a .gguf file"):
         await made(f"hf/{tmp_path}/x.gguf").open()
-    with pytest.raises(ModelError, match="no readable config.json"):
+    with pytest.raises(ModelError, match=r"no readable config\.json"):
         await made(f"hf/{tmp_path}").open()
 
 

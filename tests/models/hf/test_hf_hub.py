@@ -171,7 +171,7 @@ async def test_what_the_hub_lacks_is_one_line(name: str, words: str, environment
 
 async def test_a_gated_model_says_how_to_get_it_and_opens_with_a_token(hub: Hub, environment: dict[str, str]) -> None:
     hub.gated = True
-    with pytest.raises(ModelError, match="hf/own/tiny is gated: accept its terms .* set HF_TOKEN"):
+    with pytest.raises(ModelError, match=r"hf/own/tiny is gated: accept its terms .* set HF_TOKEN"):
         await made("hf/own/tiny", environment).open()
     model = made("hf/own/tiny", {**environment, "HF_TOKEN": TOKEN})
     await model.open()
