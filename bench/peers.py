@@ -86,11 +86,9 @@ def _peers(prompts: Path, base: str) -> dict[str, Command]:
 def _marginal(by_size: dict[int, list[Cost]], small: int, large: int) -> Cost:
     """Seconds for each thousand prompts more, from the medians of both sizes."""
 
-    def median(n: int, part: str) -> float:
-        return statistics.median(getattr(one, part) for one in by_size[n])
-
     thousands = (large - small) / 1000
-    return Cost(*((median(large, part) - median(small, part)) / thousands for part in Cost._fields))
+    walls, cpus = ({n: statistics.median(c[k] for c in costs) for n, costs in by_size.items()} for k in (0, 1))
+    return Cost((walls[large] - walls[small]) / thousands, (cpus[large] - cpus[small]) / thousands)
 
 
 def _compared(costs: dict[str, Cost]) -> Iterator[Row]:

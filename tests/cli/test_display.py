@@ -91,7 +91,13 @@ def test_watching_costs_next_to_nothing():
 
 @pytest.mark.parametrize(
     ("dollars", "words"),
-    [(0.0, "0.00 US$"), (None, "unknown cost"), (1234.5, "1,234.50 US$"), (0.01974, "0.0197 US$"), (2e-6, "0.000002 US$")],
+    [
+        (0.0, "0.00 US$"),
+        (None, "unknown cost"),
+        (1234.5, "1,234.50 US$"),
+        (0.01974, "0.0197 US$"),
+        (2e-6, "0.000002 US$"),
+    ],
 )
 def test_money_is_never_rounded_to_nothing(dollars, words):
     assert money(dollars) == words

@@ -17,6 +17,7 @@ import isogloss
 from isogloss.errors import AbilityError, ModelError
 from isogloss.models import open_model
 from isogloss.models.inspect_ai import InspectModel
+from isogloss.models.model import CalledOffError
 from isogloss.models.settings import ModelSettings
 from isogloss.records import Message, Prompt, Response, Sampling, Status
 
@@ -71,7 +72,7 @@ async def through(server: Any) -> AsyncIterator[Callable[..., Any]]:
         model = open_model(
             "inspect/openai-api/faulty/m",
             environment={"FAULTY_API_KEY": key},
-            settings=ModelSettings(base_url=server.url, first_wait=0.001, **settings),
+            settings=ModelSettings(base_url=server.url, **{"first_wait": 0.001, **settings}),
         )
         await model.open()
         opened.append(model)
@@ -96,8 +97,12 @@ async def ask(model: Any, prompt: Prompt = PROMPT) -> Response:
 
 async def test_messages_roles_and_sampling_reach_inspect(mock: Any) -> None:
     seen: list[Any] = []
-    model = await mock(lambda messages, tools, choice, config: seen.append((messages, config)) or output("Sí"))
-    response = await ask(model)
+
+    def notes(messages: Any, tools: Any, choice: Any, config: Any) -> Any:
+        seen.append((messages, config))
+        return output("Sí")
+
+    response = await ask(await mock(notes))
     [(messages, config)] = seen
     assert [(m.role, m.text) for m in messages] == [("system", "Sé breve."), ("user", "¿Usa usted «coche»?")]
     assert (config.temperature, config.top_p, config.max_tokens, config.seed) == (0.5, 0.9, 7, 3)
@@ -222,6 +227,34 @@ async def test_never_more_calls_at_once_than_allowed(mock: Any) -> None:
     model = await mock(counts, max_connections=3)
     await asyncio.gather(*(ask(model) for _ in range(12)))
     assert most == 3
+
+
+async def test_calls_that_wait_can_be_called_off(mock: Any, through: Any, server: Any) -> None:
+    waits, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def holds(*_: Any) -> Any:
+        waits.set()
+        await goes_on.wait()
+        return output("Sí")
+
+    model = await mock(holds, max_connections=1)
+    first, second = asyncio.create_task(ask(model)), asyncio.create_task(ask(model))
+    await waits.wait()
+    model.call_off()
+    with pytest.raises(CalledOffError):
+        await second
+    goes_on.set()
+    assert (await first).status is Status.OK
+
+    server.plan = ["500"]
+    patient = await through(first_wait=30)
+    between = asyncio.create_task(ask(patient))
+    while not server.hits:
+        await asyncio.sleep(0.01)
+    patient.call_off()
+    with pytest.raises(CalledOffError):
+        await between
+    assert server.hits == 1
 
 
 async def test_nothing_of_a_call_is_kept(mock: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from isogloss.models.model import CalledOffError
 from isogloss.models.pace import FIRST_WINDOW, Pace, Throttle
 from isogloss.records import Prompt, Sampling, Status
 
@@ -299,6 +300,45 @@ def test_a_wait_the_provider_asks_for_holds_for_everybody() -> None:
         return list(await asyncio.gather(*(enter(pace) for _ in range(4))))
 
     assert leap(work) == [7.0] * 4
+
+
+# --- calling off ------------------------------------------------------------------------------------------------------
+
+
+def test_whoever_waits_when_the_asking_is_called_off_is_told_so_at_once() -> None:
+    async def work() -> tuple[list[bool], float, int, bool]:
+        pace = Pace(most=3, throttles=(Throttle(requests_per_minute=1),))
+        await enter(pace)
+        waiting = [asyncio.create_task(enter(pace)) for _ in range(9)]  # two for the minute, seven for a place
+        await asyncio.sleep(1)
+        pace.call_off()
+        told = await asyncio.gather(*waiting, enter(pace), pace.sleep(5), return_exceptions=True)
+        ended = now()
+        under_way = pace.n_under_way
+        pace.crowded(None)
+        pace.resume()
+        return [isinstance(word, CalledOffError) for word in told], ended, under_way, pace.n_under_way == 0
+
+    assert leap(work) == ([True] * 11, 1, 1, True)
+
+
+async def test_called_off_calls_under_way_end_and_no_other_begins(server: Any, connect: Any, prompt: Prompt) -> None:
+    server.latency = 0.3
+    server.plan = ["ok", "500"]
+    model = await connect(pace=Pace(most=2), first_wait=30.0)
+    good, bad, late = (asyncio.create_task(model.ask(prompt, GREEDY, k)) for k in (1, 2, 3))
+    while server.hits < 3:  # the third takes the place of the first or the second
+        await asyncio.sleep(0.01)
+    model.call_off()
+    ended = await asyncio.wait_for(asyncio.gather(good, bad, late, return_exceptions=True), 2)
+    assert [getattr(response, "status", None) for response in ended] == [Status.OK, None, Status.OK]
+    assert isinstance(ended[1], CalledOffError)
+    with pytest.raises(CalledOffError):
+        await model.ask(prompt, GREEDY, 4)
+    assert server.hits == 3
+    await model.close()
+    await model.open()
+    assert (await model.ask(prompt, GREEDY, 4)).status is Status.OK
 
 
 # --- with a server ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 Tokens = tuple[int, ...]
 
-_SMALLEST = 1e-300
+SMALLEST = 1e-300
 
 
 def inner_nodes(answers: Sequence[Tokens]) -> list[Tokens]:
@@ -56,6 +56,6 @@ def answer_logprobs(answers: Sequence[Tokens], logprobs: Mapping[Tokens, Mapping
             length = len(answer)
             leads_on = {other[length] for other in answers if len(other) > length and other[:length] == answer}
             rest = 1.0 - math.fsum(math.exp(following[token]) for token in leads_on)
-            logprob += math.log(max(rest, _SMALLEST))
+            logprob += math.log(max(rest, SMALLEST))
         found.append(min(logprob, 0.0))
     return tuple(found)

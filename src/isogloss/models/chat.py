@@ -130,11 +130,16 @@ class ChatModel:
 
     async def open(self) -> None:
         """Open the session; sends nothing."""
+        self.pace.resume()
         await self.http.open()
 
     async def close(self) -> None:
         """Close the session."""
         await self.http.close()
+
+    def call_off(self) -> None:
+        """Let no further request out; see `Model.call_off`."""
+        self.pace.call_off()
 
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`."""
@@ -310,7 +315,7 @@ class ChatModel:
         self, attempt: Callable[[], Awaitable[Outcome]], first: PassingError, *, elapsed: float
     ) -> Outcome:
         try:
-            return await try_again(attempt, first, self._policy, elapsed=elapsed)
+            return await try_again(attempt, first, self._policy, elapsed=elapsed, sleep=self.pace.sleep)
         except PassingError as last:
             if last.unreachable and not self._reached:
                 address = scrub(self._endpoint.base_url, self._secrets())

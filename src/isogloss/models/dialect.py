@@ -87,13 +87,13 @@ class Dialect:
                 if not self._has_folded:
                     self._has_folded = True
                     self.remarks.append(_FOLDED)
-        parts = [self._head, _encode([{"role": message.role, "content": message.content} for message in messages])]
-        if system:
-            parts += (b',"system":', _encode(system))
+        head, wire = self._head, _encode([{"role": message.role, "content": message.content} for message in messages])
+        if not system and grammar is None:
+            return b"".join((head, wire, b"}"))
+        extra = {"system": system} if system else {}
         if grammar is not None:
-            parts += (b',"grammar":', _encode(grammar))
-        parts.append(b"}")
-        return b"".join(parts)
+            extra["grammar"] = grammar
+        return b"".join((head, wire, b",", _encode(extra)[1:]))
 
     def _write_head(self, sampling: Sampling) -> None:
         fields: dict[str, str | float | int] = {"model": self._model_id}

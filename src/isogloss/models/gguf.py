@@ -16,7 +16,7 @@ from isogloss.models.grammar import grammar_of
 from isogloss.models.http import HttpError
 from isogloss.models.llama_calls import LlamaCalls, RefusedError
 from isogloss.models.llama_process import LlamaProcess
-from isogloss.models.model import Abilities
+from isogloss.models.model import Abilities, CalledOffError
 from isogloss.models.openai_wire import OPENAI
 from isogloss.models.pace import Pace
 from isogloss.models.retry import RetryPolicy
@@ -197,6 +197,11 @@ class GgufModel:
         if process is not None:
             await process.stop()
 
+    def call_off(self) -> None:
+        """Let no further request out; calls that wait for their turn raise CalledOffError."""
+        if self._session is not None:
+            self._session.chat.call_off()
+
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`. Candidates get the probability the model gives them at temperature 1.
 
@@ -207,6 +212,8 @@ class GgufModel:
         process, session = self._process, self._session
         try:
             async with self._places:
+                if session.chat.pace.is_called_off:
+                    raise CalledOffError
                 if _is_raw(self.name, prompt):
                     response = await self._ask_raw(session, prompt, sampling, repeat)
                 else:

@@ -126,6 +126,7 @@ class InspectModel:
         ModelError
             If Inspect AI, the provider's package or the key is missing, or it knows no such provider.
         """
+        self._pace.resume()
         if importlib.util.find_spec("inspect_ai") is None:
             raise ModelError(f"{self.name} needs Inspect AI; install it with: pip install 'isogloss[inspect]'")
         model = await _caught(self._make())
@@ -161,6 +162,10 @@ class InspectModel:
         if model is not None:
             await _caught(model.api.aclose())
 
+    def call_off(self) -> None:
+        """Let no further request out; see `Model.call_off`."""
+        self._pace.call_off()
+
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`."""
         if prompt.candidates:
@@ -169,32 +174,34 @@ class InspectModel:
             raise AbilityError(f"{self.name} only chats, and can't go on with a raw text; take a model of hf/ or gguf/")
         if sampling.constrained:
             raise AbilityError(f"{self.name} can't be held to a form of answer; leave 'constrained' off")
-        n_tries = 0
+        n_tries, started = 0, time.perf_counter()
 
         async def attempt() -> Response:
-            nonlocal n_tries
+            nonlocal n_tries, started
+            await self._pace.enter(sum(len(message.content) for message in prompt.messages))
+            if n_tries == 0:
+                started = time.perf_counter()
             n_tries += 1
-            return await self._try(prompt, sampling, repeat)
+            return await self._request(prompt, sampling, repeat)
 
-        started = time.perf_counter()
         try:
             try:
                 response = await attempt()
             except PassingError as fault:
-                response = await try_again(attempt, fault, self._policy, elapsed=time.perf_counter() - started)
+                elapsed = time.perf_counter() - started
+                response = await try_again(attempt, fault, self._policy, elapsed=elapsed, sleep=self._pace.sleep)
         except PassingError as last:
             response = self._failed(prompt, repeat, Status.FAILED, last.words)
         return response.model_copy(
             update={"n_tries": n_tries, "seconds": time.perf_counter() - started, "received_at": time.time()}
         )
 
-    async def _try(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
-        """One request at the model's pace."""
+    async def _request(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
+        """One request; gives its place back to the pace."""
         model = self._model
-        if model is None:
-            raise ModelError(f"{self.name} isn't open; call open() first")
-        await self._pace.enter(sum(len(message.content) for message in prompt.messages))
         try:
+            if model is None:
+                raise ModelError(f"{self.name} isn't open; call open() first")
             outcome = await _caught(model.generate(_messages(prompt), config=self._config(sampling)))
         except BaseException:
             self._pace.lost()
@@ -263,8 +270,9 @@ class InspectModel:
         inner = inner if isinstance(inner, Exception) else fault
         decision = model.api.should_retry(inner)
         waits = getattr(decision, "retry_after", None)
-        if getattr(decision, "kind", "") == "rate_limit" and decision:
-            self._pace.crowded(waits)
+        if decision and getattr(decision, "kind", "") == "rate_limit":
+            is_bearable = waits is not None and waits <= self._policy.max_seconds
+            self._pace.crowded(waits if is_bearable else None)
         else:
             self._pace.lost()
         words = self._words(inner)

@@ -6,7 +6,10 @@ The good path costs a comparison and a counter; waiting begins only where a limi
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
+
+from isogloss.models.model import CalledOffError
 
 FIRST_WINDOW = 32
 """Requests under way at the start, where as many are allowed; from there on it grows by one an answer."""
@@ -108,6 +111,8 @@ class Pace:
         self._shrunk_at = float("-inf")
         self._changed_at = float("-inf")
         self._closed_until = 0.0
+        """Nobody may ask before; infinite once the asking is called off."""
+        self._called_off = asyncio.Event()
         self._pause = 0.0
         self._tokens_seen = 0
         self._n_seen = 0
@@ -117,6 +122,11 @@ class Pace:
         """Requests under way, and those that hold a place while they wait for a limit a minute."""
         return self._n_under_way
 
+    @property
+    def is_called_off(self) -> bool:
+        """Whether nobody may enter any more."""
+        return self._called_off.is_set()
+
     def try_enter(self) -> bool:
         """Take a place, where none has to be waited for and no limit a minute is set."""
         if self._n_under_way >= self.window or self._throttles or self._closed_until:
@@ -125,7 +135,15 @@ class Pace:
         return True
 
     async def enter(self, n_characters: int) -> None:
-        """Wait until one more request, of about so many characters, may go out."""
+        """Wait until one more request, of about so many characters, may go out.
+
+        Raises
+        ------
+        CalledOffError
+            After `call_off`.
+        """
+        if self._called_off.is_set():
+            raise CalledOffError
         if self._n_under_way >= self.window:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -150,10 +168,34 @@ class Pace:
         async with self._turn:
             n_tokens = self._tokens_seen // self._n_seen if self._n_seen else n_characters // 3 + 8
             while (seconds := self._seconds_left(n_tokens, clock())) > 0:
-                await asyncio.sleep(max(seconds, 0.001))
+                await self.sleep(max(seconds, 0.001))
             self._closed_until = 0.0
             for throttle in self._throttles:
                 throttle.take(n_tokens, clock())
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait so long. Raises CalledOffError as soon as the asking is called off."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._called_off.wait()
+        except TimeoutError:
+            return
+        raise CalledOffError
+
+    def call_off(self) -> None:
+        """Let nobody enter any more; whoever waits gets CalledOffError."""
+        self._called_off.set()
+        self._closed_until = math.inf
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_exception(CalledOffError())
+
+    def resume(self) -> None:
+        """Let requests out again."""
+        if self._called_off.is_set():
+            self._called_off.clear()
+            self._closed_until = 0.0
 
     def _seconds_left(self, n_tokens: int, now: float) -> float:
         waits = (throttle.wait(n_tokens, now) for throttle in self._throttles)

@@ -5,6 +5,7 @@ Entered only after a first failure: `tenacity` round every call would cost the g
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -31,9 +32,16 @@ class RetryPolicy:
 
 
 async def try_again(
-    attempt: Callable[[], Awaitable[T]], first: PassingError, policy: RetryPolicy, *, elapsed: float
+    attempt: Callable[[], Awaitable[T]],
+    first: PassingError,
+    policy: RetryPolicy,
+    *,
+    elapsed: float,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> T:
     """Go on with `attempt` after it has failed once with `first`, `elapsed` seconds after its start.
+
+    `sleep` waits between tries; what it raises ends the trying.
 
     Raises
     ------
@@ -51,6 +59,7 @@ async def try_again(
         return backoff(state) if asked is None else asked + jitter(state)
 
     retrying = tenacity.AsyncRetrying(
+        sleep=sleep,
         stop=tenacity.stop_after_attempt(policy.tries)
         | tenacity.stop_before_delay(max(0.0, policy.max_seconds - elapsed)),
         wait=wait,

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from isogloss.errors import ModelError
-from isogloss.models.hf_batching import Batcher, words_of
+from isogloss.models.hf.batching import Batcher, words_of
+from isogloss.models.model import CalledOffError
 
 
 class Word(NamedTuple):
@@ -135,6 +136,27 @@ async def test_closing_tells_calls_that_wait_and_those_under_way(make: Make) -> 
             await call
     with pytest.raises(ModelError, match="closed"):
         await batcher.put("e")
+
+
+async def test_called_off_the_batch_under_way_counts_and_the_rest_is_told(make: Make) -> None:
+    started, go = threading.Event(), threading.Event()
+
+    def slow(words: Sequence[Word]) -> list[str]:
+        started.set()
+        assert go.wait(10)
+        return [word.text for word in words]
+
+    batcher = make(slow, size=2)
+    under_way = [asyncio.create_task(batcher.put(word)) for word in "abc"]
+    await asyncio.to_thread(started.wait, 10)
+    waiting = asyncio.create_task(batcher.put("d"))
+    await asyncio.sleep(0)
+    batcher.call_off()
+    go.set()
+    assert [(await call).result for call in under_way[:2]] == ["a", "b"]
+    for call in (under_way[2], waiting, asyncio.create_task(batcher.put("e"))):
+        with pytest.raises(CalledOffError):
+            await call
 
 
 async def test_a_cancelled_call_harms_no_other(make: Make) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isogloss.models.hf import HfModel
-from isogloss.models.hf_scoring import UNPACKED
+from isogloss.models.hf.scoring import UNPACKED
 from isogloss.records import Message, Prompt, Sampling, Status
 
 Tiny = Callable[..., Path]
@@ -75,7 +75,7 @@ async def test_sums_are_those_of_full_sequences_one_by_one(
 
 def test_a_joint_token_belongs_to_the_candidate(transformers: Any, tiny: Tiny) -> None:
     """ "wor" and "ld" are one token together, and none of the two alone."""
-    from isogloss.models.hf_prompts import Renderer
+    from isogloss.models.hf.prompts import Renderer
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("gpt2"))
     renderer = Renderer(tokenizer, has_template=False)
@@ -102,13 +102,31 @@ async def test_a_context_longer_than_the_window_is_scored_in_full_sequences(
 
 async def test_candidates_share_the_context_and_their_beginnings_in_one_row(tiny: Tiny, opened: Opened) -> None:
     """114 numbers in digits: the context and no more than 12 further tokens."""
-    from isogloss.models.hf_scoring import ScoreTask, _packed_row
+    from isogloss.models.hf.scoring import ScoreTask, _packed_row
 
     answers = tuple(tuple(map(int, str(n))) for n in range(1, 115))
     row = _packed_row(ScoreTask((50, 51, 52), answers, (0,) * 114))
     assert row.ids[:3] == (50, 51, 52)
     assert len(row.ids) - 3 == len({a[:k] for a in answers for k in range(1, len(a))}) == 11
     assert len(row.targets) == sum(map(len, answers))
+
+
+@pytest.mark.parametrize("shape", ["gpt2", "bloom"])
+async def test_of_whole_answers_one_that_begins_longer_ones_does_not_get_their_share(
+    shape: str, tiny: Tiny, opened: Opened
+) -> None:
+    model = await opened(tiny(shape))  # without a chat template, a chat message is its text and a line break
+    plain = await model.ask(text_prompt("¿Cuáles?\n", ("7", "7 ", "7 8", "7 8 ", "7 8 9", "3")), Sampling(), 1)
+    chat = Prompt.make([Message(role="user", content="¿Cuáles?")], candidates=("7", "7 8", "7 8 9", "3"))
+    whole = await model.ask(chat, Sampling(), 1)
+    assert plain.candidate_logprobs is not None
+    assert whole.candidate_logprobs is not None
+    assert plain.candidate_tokens is not None
+    # here the space is a token of its own, and leads on from "7" to "7 8"
+    assert [n - plain.candidate_tokens[0] for n in plain.candidate_tokens[:5]] == [0, 1, 2, 3, 4]
+    p = [math.exp(logprob) for logprob in plain.candidate_logprobs]
+    expected = [p[0] - p[1], p[2] - p[3], p[4], p[5]]
+    assert [math.exp(v) for v in whole.candidate_logprobs] == pytest.approx(expected, rel=1e-4)
 
 
 async def test_a_batch_gives_the_numbers_of_single_calls(tiny: Tiny, opened: Opened) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from isogloss.errors import AbilityError
 from isogloss.models.hf import HfModel
-from isogloss.models.hf_prompts import FOLDED
+from isogloss.models.hf.prompts import FOLDED
 from isogloss.records import Message, Prompt, Sampling, Status
 
 Tiny = Callable[..., Path]
@@ -100,7 +100,7 @@ async def test_a_reply_never_runs_over_the_models_context(tiny: Tiny, opened: Op
 
 def test_draws_follow_the_distribution_and_keep_to_the_nucleus() -> None:
     torch = pytest.importorskip("torch")
-    from isogloss.models.hf_writing import Draw
+    from isogloss.models.hf.writing import Draw
 
     scores = torch.tensor([[0.5, 0.3, 0.2]]).log().repeat(4000, 1)
     seeds = [str(k) for k in range(4000)]

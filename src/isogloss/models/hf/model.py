@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isogloss.errors import AbilityError, DataError, ModelError
-from isogloss.models import hf_files
-from isogloss.models.hf_batching import Batcher, Outcome
-from isogloss.models.hf_files import Look, Place
-from isogloss.models.hf_loading import Loaded, check_installed, check_settings, load, quiet
-from isogloss.models.hf_prompts import Rendered, Renderer
-from isogloss.models.hf_scoring import CausalScorer, MaskedScorer, ScoreTask
-from isogloss.models.hf_writing import Writer, WriteTask, Written
+from isogloss.models.hf import files as hf_files
+from isogloss.models.hf.batching import Batcher, Outcome
+from isogloss.models.hf.files import Look, Place
+from isogloss.models.hf.loading import Loaded, check_installed, check_settings, load, quiet
+from isogloss.models.hf.prompts import Rendered, Renderer
+from isogloss.models.hf.scoring import CausalScorer, MaskedScorer, ScoreTask
+from isogloss.models.hf.writing import Writer, WriteTask, Written
 from isogloss.models.model import Abilities
 from isogloss.models.settings import ModelSettings
 from isogloss.records import Prompt, Response, Sampling, Status
@@ -157,6 +157,11 @@ class HfModel:
         if thread is not None:
             thread.shutdown(wait=False)
 
+    def call_off(self) -> None:
+        """Begin no further batch; calls that wait raise CalledOffError."""
+        if self._session is not None:
+            self._session.batcher.call_off()
+
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`. Candidates are scored at temperature 1, and `sampling` doesn't matter."""
         session = self._session
@@ -262,6 +267,7 @@ class _Session:
             answers=tuple(candidate.tokens[base:] for candidate in joined),
             starts=tuple(candidate.start - base for candidate in joined),
             after=after,
+            exclusive=self._masked is None and call.prompt.messages[0].role != "text",
         )
         call.notes["n_input"] = len(task.context) + len(after)
         self._check_length(task.length)

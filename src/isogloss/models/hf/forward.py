@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isogloss.models.hf_loading import Loaded
+from isogloss.models.hf.loading import Loaded
 
 if TYPE_CHECKING:
     import torch

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isogloss.models.hf_batching import FAULTS
-from isogloss.models.hf_loading import Loaded
+from isogloss.models.hf.batching import FAULTS
+from isogloss.models.hf.loading import Loaded
 
 if TYPE_CHECKING:
     import torch

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from isogloss.errors import ModelError
+from isogloss.models.model import CalledOffError
 
 FAULTS = (
     RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, OSError,
@@ -90,13 +91,20 @@ class Batcher(Generic[C, T, R]):
         self._thread = thread
         self._pending: list[_Waiting[C, R]] = []
         self._pump: asyncio.Task[None] | None = None
+        self._called_off = threading.Event()
         self.stopping = threading.Event()
         """Set once closed: a long computation should end soon, its results are thrown away."""
 
     async def put(self, call: C) -> Outcome[R]:
-        """The outcome of a call, computed with others that wait. Raises ModelError where the model is closed before."""
-        if self.stopping.is_set():
-            raise self._closed()
+        """The outcome of a call, computed with others that wait.
+
+        Raises
+        ------
+        ModelError, CalledOffError
+            Where the model is closed or called off before.
+        """
+        if self.stopping.is_set() or self._called_off.is_set():
+            raise self._ended()
         waiting: _Waiting[C, R] = _Waiting(call, asyncio.get_running_loop().create_future())
         self._pending.append(waiting)
         if self._pump is None or self._pump.done():
@@ -106,18 +114,24 @@ class Batcher(Generic[C, T, R]):
     async def close(self) -> None:
         """End: calls that wait are told so, the batch under way is left as soon as it can be."""
         self.stopping.set()
-        self._give_up(self._pending, self._closed())
-        self._pending.clear()
+        self._give_up(self._pending)
         if self._pump is not None:
             await asyncio.wait([self._pump])
 
-    def _closed(self) -> ModelError:
-        return ModelError(f"{self._name} was closed before it answered; run the same command again")
+    def call_off(self) -> None:
+        """Begin no further batch; the one under way ends and counts."""
+        self._called_off.set()
+        self._give_up(self._pending)
 
-    def _give_up(self, calls: Sequence[_Waiting[C, R]], fault: BaseException) -> None:
+    def _ended(self) -> Exception:
+        if self.stopping.is_set():
+            return ModelError(f"{self._name} was closed before it answered; run the same command again")
+        return CalledOffError()
+
+    def _give_up(self, calls: Sequence[_Waiting[C, R]], fault: BaseException | None = None) -> None:
         for waiting in calls:
             if not waiting.future.done():
-                waiting.future.set_exception(fault)
+                waiting.future.set_exception(fault or self._ended())
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -127,7 +141,7 @@ class Batcher(Generic[C, T, R]):
             self._pending.clear()
             working = loop.run_in_executor(self._thread, self._work, calls, loop)
             await asyncio.wait([working])
-            self._give_up(calls, working.exception() or self._closed())
+            self._give_up(calls, working.exception())
 
     async def _gather(self) -> None:
         """Let a batch fill while calls keep coming."""
@@ -158,7 +172,7 @@ class Batcher(Generic[C, T, R]):
     def _halving(self, batch: list[tuple[T, _Waiting[C, R]]], loop: asyncio.AbstractEventLoop) -> None:
         """Compute a batch; on a fault its halves, so that only the call at fault fails."""
         parts = [batch]
-        while parts and not self.stopping.is_set():
+        while parts and not (self.stopping.is_set() or self._called_off.is_set()):
             part = parts.pop()
             results: Sequence[R] | None = None
             error = ""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isogloss.errors import ModelError, SettingError
-from isogloss.models.hf_batching import FAULTS, is_memory, words_of
-from isogloss.models.hf_files import Look
+from isogloss.models.hf.batching import FAULTS, is_memory, words_of
+from isogloss.models.hf.files import Look
 from isogloss.models.settings import ModelSettings
 from isogloss.registry import unknown_name
 

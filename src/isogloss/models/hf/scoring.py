@@ -8,13 +8,13 @@ common too. The last token of a candidate needn't be computed at all. The sums a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from isogloss.models.answer_probability import Tokens, inner_nodes
-from isogloss.models.hf_batching import FAULTS
-from isogloss.models.hf_forward import Forward, Row
-from isogloss.models.hf_loading import Loaded
+from isogloss.models.answer_probability import SMALLEST, Tokens, inner_nodes
+from isogloss.models.hf.batching import FAULTS
+from isogloss.models.hf.forward import Forward, Row
+from isogloss.models.hf.loading import Loaded
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +35,24 @@ class ScoreTask(NamedTuple):
     after: Tokens = ()
     """What stands at the end (masked models)."""
     packed: bool = False
+    exclusive: bool = False
+    """Candidates are whole answers: one that begins longer ones doesn't get their share ("1" beside "12")."""
+
+    def leading_on(self, answer: Tokens) -> tuple[int, ...]:
+        """Tokens that lead from an answer to longer ones, where those are to have their own share."""
+        n = len(answer)
+        found = {other[n] for other in self.answers if len(other) > n and other[:n] == answer}
+        return tuple(sorted(found)) if self.exclusive else ()
+
+    def sums(self, values: Iterable[float]) -> tuple[float, ...]:
+        """Natural-log sum of each candidate, from its own tokens' log-probabilities and those of `leading_on`."""
+        rest = iter(values)
+        found = []
+        for answer, n in zip(self.answers, self.n_own, strict=True):
+            logprob = math.fsum(next(rest) for _ in range(n))
+            share = math.fsum(math.exp(next(rest)) for _ in self.leading_on(answer))
+            found.append(logprob + math.log(max(1.0 - share, SMALLEST)) if share else logprob)
+        return tuple(found)
 
     @property
     def group(self) -> tuple[str | int, ...]:
@@ -75,19 +93,17 @@ class CausalScorer:
         return self._packed(tasks) if tasks[0].packed else self._plain(tasks)
 
     def _packed(self, tasks: Sequence[ScoreTask]) -> list[tuple[float, ...]]:
-        found = []
-        for task, values in zip(tasks, self._forward.logprobs([_packed_row(task) for task in tasks]), strict=True):
-            rest = iter(values)
-            found.append(tuple(math.fsum(next(rest) for _ in range(n)) for n in task.n_own))
-        return found
+        found = self._forward.logprobs([_packed_row(task) for task in tasks])
+        return [task.sums(values) for task, values in zip(tasks, found, strict=True)]
 
     def _plain(self, tasks: Sequence[ScoreTask]) -> list[tuple[float, ...]]:
         rows = [
-            _plain_row(task.context, answer, start)
+            _plain_row(task.context, answer, start, task.leading_on(answer))
             for task in tasks
             for answer, start in zip(task.answers, task.starts, strict=True)
         ]
-        return _regrouped(tasks, _in_parts(self._forward, rows, self._at_once))
+        values = iter(_in_parts(self._forward, rows, self._at_once))
+        return [task.sums(v for _ in task.answers for v in next(values)) for task in tasks]
 
     def _try_out(self, loaded: Loaded) -> bool:
         """Whether hook and mask give the numbers of plain sequences, on a sentence; remembers what works."""
@@ -161,16 +177,22 @@ def _packed_row(task: ScoreTask) -> Row:
     place = {(): -1} | {node: k for k, node in enumerate(nodes)}
     tree = tuple(tuple(place[node[:k]] for k in range(1, len(node))) for node in nodes)
     targets = tuple(
-        (n_context + place[answer[:k]], answer[k])
+        (n_context + place[answer[:k]], token)
         for answer, start in zip(task.answers, task.starts, strict=True)
-        for k in range(start, len(answer))
+        for k, token in _targets(answer, start, task.leading_on(answer))
     )
     return Row((*task.context, *(node[-1] for node in nodes)), targets, tree)
 
 
-def _plain_row(context: Tokens, answer: Tokens, start: int) -> Row:
-    targets = tuple((len(context) + k - 1, answer[k]) for k in range(start, len(answer)))
-    return Row((*context, *answer[:-1]), targets)
+def _targets(answer: Tokens, start: int, leading_on: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(tokens of the answer seen, token asked for): its own tokens, then those that lead on to longer answers."""
+    own = [(k, answer[k]) for k in range(start, len(answer))]
+    return own + [(len(answer), token) for token in leading_on]
+
+
+def _plain_row(context: Tokens, answer: Tokens, start: int, leading_on: tuple[int, ...] = ()) -> Row:
+    targets = tuple((len(context) + k - 1, token) for k, token in _targets(answer, start, leading_on))
+    return Row((*context, *(answer if leading_on else answer[:-1])), targets)
 
 
 def _in_parts(forward: Forward, rows: list[Row], at_once: int) -> list[list[float]]:
@@ -182,11 +204,6 @@ def _in_parts(forward: Forward, rows: list[Row], at_once: int) -> list[list[floa
         for k, values in zip(part, forward.logprobs([rows[k] for k in part]), strict=True):
             found[k] = values
     return found
-
-
-def _regrouped(tasks: Sequence[ScoreTask], values: list[list[float]]) -> list[tuple[float, ...]]:
-    rest = iter(values)
-    return [tuple(math.fsum(next(rest)) for _ in task.answers) for task in tasks]
 
 
 def _from_logits(row: Row, logits: torch.Tensor) -> list[float]:
