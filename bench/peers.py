@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PORT = 18803
 CONNECTIONS = 32
 SIZES = (1_000, 5_000)
-QUICK_SIZES = (100, 300)
+QUICK_SIZES = (200, 1_200)
 ROUNDS = 3
 PEERS = {
     "lm-eval": ("PEERS_LMEVAL", "peer_lmeval.py", 1 / 5),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from isogloss.models.faults import ProviderWords
+from isogloss.models.folding import fold_system
 from isogloss.records import Message, Prompt, Sampling
 
 _REFUSED_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"})
@@ -80,13 +81,13 @@ class Dialect:
             self._write_head(sampling)
         messages: Sequence[Message] = prompt.messages
         system = ""
-        if self._system_apart or self._folds:
+        if self._folds:
+            messages = fold_system(messages)
+            if not self._has_folded and messages != prompt.messages:
+                self._has_folded = True
+                self.remarks.append(_FOLDED)
+        elif self._system_apart:
             system, messages = _without_system(messages)
-            if self._folds and system:
-                system, messages = "", _folded(system, messages)
-                if not self._has_folded:
-                    self._has_folded = True
-                    self.remarks.append(_FOLDED)
         head, wire = self._head, _encode([{"role": message.role, "content": message.content} for message in messages])
         if not system and grammar is None:
             return b"".join((head, wire, b"}"))
@@ -165,10 +166,3 @@ def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
         return "", others
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     return (system, others) if others else ("", [Message(role="user", content=system)])
-
-
-def _folded(system: str, messages: list[Message]) -> list[Message]:
-    """The messages with the system's text put before the user's first."""
-    if messages[0].role != "user":
-        return [Message(role="user", content=system), *messages]
-    return [Message(role="user", content=f"{system}\n\n{messages[0].content}"), *messages[1:]]

@@ -37,9 +37,7 @@ class LlamaProcess:
         A chat template (Jinja) in place of the one that the weights carry.
     """
 
-    def __init__(
-        self, weights: Path, *, context: int, threads: int | None = None, template: str | None = None
-    ) -> None:
+    def __init__(self, weights: Path, *, context: int, threads: int | None = None, template: str | None = None) -> None:
         self._weights = weights
         self._template = template
         self._context = context

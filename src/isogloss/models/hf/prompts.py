@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from isogloss.records import Message, Prompt
+from isogloss.models.folding import fold_system
+from isogloss.records import Prompt
 
 FOLDED = "its chat template has no place for a system message: it is put before the first question"
 OWN_SYSTEM = "its chat template puts a system message of its own before the question"
@@ -59,10 +60,10 @@ class Renderer:
         if self.template is None:
             self._remarks[PLAIN] = None
             return Rendered("".join(f"{message.content}\n" for message in messages), is_raw=False, has_start=False)
-        wire: Wire = [{"role": message.role, "content": message.content} for message in messages]
-        if messages[0].role == "system" and self._must_fold():
-            wire = _folded(messages)
+        if any(message.role == "system" for message in messages) and self._must_fold():
+            messages = fold_system(messages)
             self._remarks[FOLDED] = None
+        wire: Wire = [{"role": message.role, "content": message.content} for message in messages]
         return Rendered(self._apply(wire), is_raw=False, has_start=True)
 
     def _apply(self, wire: Wire) -> str:
@@ -135,16 +136,6 @@ class Renderer:
                 raise ValueError(f"candidate {candidate!r} has no token of its own after the prompt")
             found.append(Joined(both, start))
         return found
-
-
-def _folded(messages: Sequence[Message]) -> Wire:
-    """The system message put before the first message that follows it."""
-    system, *rest = messages
-    wire = [{"role": message.role, "content": message.content} for message in rest]
-    if not wire or wire[0]["role"] != "user":
-        return [{"role": "user", "content": system.content}, *wire]
-    wire[0]["content"] = f"{system.content}\n\n{wire[0]['content']}"
-    return wire
 
 
 def _specials(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
