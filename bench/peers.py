@@ -41,13 +41,16 @@ Command = Callable[[int, str], Cost]
 def rows(quick: bool) -> Iterator[Row]:
     """The whole command and asking alone, each beside every peer that is here."""
     small, large = QUICK_SIZES if quick else SIZES
+    here = _here()
+    if not here:
+        return
     with tempfile.TemporaryDirectory() as folder, instant_server(PORT) as base:
         data, prompts = table_for(large, Path(folder)), Path(folder, "prompts.jsonl")
         isogloss("run", "lexicon", data, "--set", "format=yes_no", "--dry-run", "--prompts-out", prompts)
         commands = {
             "whole": _whole_command(data, base),
             "asking": lambda n, out: cost([sys.executable, HERE / "ask.py", data, n, CONNECTIONS, base, out]),
-            **_peers(prompts, base),
+            **{name: _peer(python, PEERS[name][1], prompts, base) for name, python in here.items()},
         }
         costs: dict[str, dict[int, list[Cost]]] = {name: {small: [], large: []} for name in commands}
         for k in range(1 if quick else ROUNDS):
@@ -69,18 +72,20 @@ def _whole_command(data: Path, base: str) -> Command:
     return run
 
 
-def _peers(prompts: Path, base: str) -> dict[str, Command]:
-    """The peers that are here; says which aren't."""
-    found: dict[str, Command] = {}
-    for name, (variable, script, _) in PEERS.items():
+def _here() -> dict[str, str]:
+    """The peers that are here, with their Python; says which aren't."""
+    found = {}
+    for name, (variable, _, _) in PEERS.items():
         python = shutil.which(os.environ.get(variable, ""))
         if python is None:
             print(f"{name} is left out: {variable} names no Python executable", file=sys.stderr)
-            continue
-        found[name] = lambda n, out, python=python, script=script: cost(  # type: ignore[misc]
-            [python, HERE / script, prompts, n, CONNECTIONS, base, out]
-        )
+        else:
+            found[name] = python
     return found
+
+
+def _peer(python: str, script: str, prompts: Path, base: str) -> Command:
+    return lambda n, out: cost([python, HERE / script, prompts, n, CONNECTIONS, base, out])
 
 
 def _marginal(by_size: dict[int, list[Cost]], small: int, large: int) -> Cost:

@@ -89,8 +89,13 @@ def standing(ledger: Ledger, plan: Plan | None, arms: Sequence[Arm], repeats: in
     return dict(sorted(counts.items()))
 
 
-def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estimate], pd.DataFrame, Dataset, Settings]:
-    """Code and score a run, and keep that beside its ledger; what is kept and current is read, unless `again`."""
+def analyse(
+    study: Study, folder: RunFolder, *, again: bool, all_replies: bool = True
+) -> tuple[list[Estimate], pd.DataFrame, Dataset, Settings]:
+    """Code and score a run, and keep that beside its ledger; what is kept and current is read, unless `again`.
+
+    Without `all_replies` the raw text may be missing from answers that have a value.
+    """
     from isogloss.reports import write_estimates
 
     spec = folder.spec()
@@ -100,7 +105,7 @@ def analyse(study: Study, folder: RunFolder, *, again: bool) -> tuple[list[Estim
         tags = folder.reasoning_tags()
         state = state_of(ledger, study, spec, tags)
         if not again and is_current(folder, "analysed", state):
-            held = read_answers(folder.answers_file, folder.facts()["coders"])
+            held = read_answers(folder.answers_file, folder.facts()["coders"], all_replies=all_replies)
             known = held_estimates(folder)
             if held is not None and known is not None:
                 return known, held, dataset, settings

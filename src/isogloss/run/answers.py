@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.files import whole_file
+from isogloss.records import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,11 +62,14 @@ def _read(path: Path) -> pd.DataFrame | None:
         return None
 
 
-def read_answers(path: Path, coders: Collection[str]) -> pd.DataFrame | None:
-    """Read what `write_answers` wrote: the rows of some coders, with the values they had; None where it is damaged."""
+def read_answers(path: Path, coders: Collection[str], *, all_replies: bool = True) -> pd.DataFrame | None:
+    """Read what `write_answers` wrote: the rows of some coders, with the values they had; None where it is damaged.
+
+    Without `all_replies` the raw text is there only for rows that aren't `ok`: of a long run it is most of the file.
+    """
     import pandas as pd
 
-    frame = _read(path)
+    frame = _read(path) if all_replies else _read_lean(path)
     if frame is None or not {"coder", "repeat", *JSON_COLUMNS} <= set(frame.columns):
         return None
     frame = frame[frame["coder"].isin(coders)].reset_index(drop=True)
@@ -77,6 +81,28 @@ def read_answers(path: Path, coders: Collection[str]) -> pd.DataFrame | None:
             cells = pd.Series([values[text] for text in cells], dtype=object)
         columns[name] = pd.Series(cells, dtype=object)
     return pd.DataFrame(columns).astype({"repeat": "int64"})
+
+
+def _read_lean(path: Path) -> pd.DataFrame | None:
+    """The rows of a file, with the reply only where no value was read from it."""
+    import pandas as pd
+    from pyarrow import ArrowException, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+        names = [name for name in file.schema_arrow.names if name != "reply"]
+        frame: pd.DataFrame = file.read(columns=names).to_pandas()
+        if "reply" in file.schema_arrow.names:
+            replies: list[str | None] = []
+            for batch in file.iter_batches(batch_size=10_000, columns=["status", "reply"]):
+                statuses, texts = (batch.column(name) for name in ("status", "reply"))
+                replies += [
+                    None if status == Status.OK else texts[k].as_py() for k, status in enumerate(statuses.to_pylist())
+                ]
+            frame["reply"] = pd.Series(replies, dtype=object)
+    except (ArrowException, ValueError, KeyError, OSError):
+        return None
+    return frame
 
 
 def _value(text: str | None) -> object:

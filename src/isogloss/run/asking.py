@@ -180,8 +180,11 @@ class Asking:
 
     async def _ask_due(self, arm: Arm, repeat: int) -> None:
         """Let workers take from one iterator until it is empty; the first fault that stops one stops all."""
-        due = self.run.ledger.due(self.run.plan, arm, repeat)
+        due, commit = self.run.ledger.due(self.run.plan, arm, repeat), self.run.commit
         workers = [asyncio.create_task(self._work(due, arm, repeat)) for _ in range(self.n_connections)]
+        commit.n_workers += self.n_connections
+        for worker in workers:
+            worker.add_done_callback(commit.worker_gone)
         try:
             done, running = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
             if running:

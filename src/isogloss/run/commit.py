@@ -17,6 +17,8 @@ class GroupCommit:
     """
 
     def __init__(self, ledger: Ledger) -> None:
+        self.n_workers = 0
+        """How many may add rows: when all of them wait, there is nothing to wait for."""
         self._ledger = ledger
         self._rows: list[Row] = []
         self._committed: asyncio.Future[None] | None = None
@@ -30,10 +32,16 @@ class GroupCommit:
             self._timer = loop.call_later(MOST_SECONDS, self._commit)
         committed = self._committed
         self._rows.append(row)
-        if len(self._rows) >= MOST_ROWS:
+        if len(self._rows) >= min(MOST_ROWS, self.n_workers):
             self._commit()
         # Not shielded: a waiter is cancelled only together with all others, and `flush` then keeps their rows.
         await committed
+
+    def worker_gone(self, task: asyncio.Task[None]) -> None:
+        """One of the workers is done; those that wait needn't wait for it."""
+        self.n_workers -= 1
+        if self._rows and len(self._rows) >= self.n_workers:
+            self._commit()
 
     def flush(self) -> None:
         """Commit what is waiting, at once."""

@@ -44,7 +44,7 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
     parts, frames = [], []
     names = distinct_names(folders, specs)
     for folder in folders:
-        found, answers, dataset, settings = analyse(study, folder, again=False)
+        found, answers, dataset, settings = analyse(study, folder, again=False, all_replies=False)
         parts.append(found)
         frames.append(answers)
     estimates = merged(parts, names)
