@@ -98,7 +98,6 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
                 "statuses": summary.statuses,
                 "tokens": summary.tokens,
                 "cost": summary.cost,
-                "spent": summary.spent,
             }
         )
     else:

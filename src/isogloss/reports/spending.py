@@ -93,7 +93,7 @@ def _remark(name: str, parts: Sequence[Spending]) -> str:
         unpriced = sum(part.n_calls for part in parts if part.price is None)
         if unpriced:
             said.append(f"{count(unpriced, 'call')} at an unknown price" if prices else "price unknown")
-    unmetered = sum(part.n_unmetered for part in parts)
+    unmetered = 0 if name.startswith(LOCAL) else sum(part.n_unmetered for part in parts)
     if unmetered:
         said.append(f"{count(unmetered, 'call')} without token counts")
     return "; ".join(said)
