@@ -8,6 +8,10 @@ from isogloss.store import Ledger, Row
 
 MOST_ROWS = 64
 MOST_SECONDS = 0.002
+BUSY = 1000.0
+"""Replies a second from which on a group is waited for: below, it would hold hardly more than one."""
+WINDOW = 0.1
+"""Seconds over which replies are counted for that."""
 
 
 class GroupCommit:
@@ -22,14 +26,19 @@ class GroupCommit:
         self._ledger = ledger
         self._rows: list[Row] = []
         self._committed: asyncio.Future[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._rate = 0.0
+        self._n_counted = 0
+        self._counted_since = 0.0
 
     async def add(self, row: Row) -> None:
         """Put a row in the next group and wait until it is committed. Raises StoreError if that fails."""
         if self._committed is None:
             loop = asyncio.get_running_loop()
             self._committed = loop.create_future()
-            self._timer = loop.call_later(MOST_SECONDS, self._commit)
+            # What came in at the same time is in the same group all the same.
+            wait = MOST_SECONDS if self._rate >= BUSY else 0.0
+            self._timer = loop.call_later(wait, self._commit)
         committed = self._committed
         self._rows.append(row)
         if len(self._rows) >= min(MOST_ROWS, self.n_workers):
@@ -54,6 +63,7 @@ class GroupCommit:
         if self._timer is not None:
             self._timer.cancel()
         self._rows, self._committed, self._timer = [], None, None
+        self._count(len(rows), committed.get_loop().time())
         try:
             self._ledger.append(rows)
         except BaseException as error:
@@ -63,3 +73,11 @@ class GroupCommit:
         else:
             if not committed.cancelled():
                 committed.set_result(None)
+
+    def _count(self, n: int, now: float) -> None:
+        """Keep the rate of the last tenth of a second."""
+        self._n_counted += n
+        seconds = now - self._counted_since
+        if seconds >= WINDOW:
+            self._rate = self._n_counted / seconds
+            self._n_counted, self._counted_since = 0, now
