@@ -17,6 +17,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}.partial")
     try:
         yield partial
+        with partial.open("rb") as written:
+            os.fsync(written.fileno())  # else a power cut could leave an empty file under the new name
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -237,6 +237,8 @@ class Response(Record):
     """From the first try to the end of the last."""
     received_at: float | None = None
     """Unix time, seconds."""
+    passing: bool = Field(False, exclude=True)
+    """A failed call whose fault another try may mend. Of this call only: not kept in the ledger."""
 
     @model_validator(mode="after")
     def _content_if_ok(self) -> Self:

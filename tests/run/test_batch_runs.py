@@ -25,7 +25,7 @@ from isogloss.models.retry import RetryPolicy
 from isogloss.models.settings import ModelSettings
 from isogloss.records import Condition, Message, Price, Prompt, Sampling
 from isogloss.run.batch import Waits, ask_in_batches, collect_open_batches
-from isogloss.run.budget import Budget, spent
+from isogloss.run.budget import Budget, most_cost, spent
 from isogloss.run.progress import Stop
 from isogloss.store import Ledger
 from isogloss.store.batches import Batches
@@ -96,13 +96,13 @@ class Run:
         finally:
             await model.close()
 
-    async def collect(self) -> int:
+    async def collect(self, budget=None) -> int:
         model = self.model()
         await model.open()
         with Ledger(self.file) as ledger:
             _, arm = self.prepared(ledger, model)
             n = await collect_open_batches(
-                ledger, model, arm, SAMPLING, kept=self.keep, warn=self.warnings.append, policy=QUICK
+                ledger, model, arm, SAMPLING, kept=self.keep, warn=self.warnings.append, policy=QUICK, budget=budget
             )
         await model.close()
         return n
@@ -168,7 +168,7 @@ async def test_one_prompt_is_asked_live_and_the_rest_comes_back_in_a_batch_at_it
     with Ledger(run.file) as ledger:
         found = {part.price: (part.n_calls, part.input_tokens, part.output_tokens) for part in ledger.spending()}
         assert found == {PRICE: (1, 24, 2), PRICE.in_batch: (19, 19 * 24, 19 * 2)}
-        assert spent(ledger.spending()) == pytest.approx((24 * 2 + 2 * 8) / 1e6 * (1 + 19 / 2))
+        assert spent(ledger, {}) == pytest.approx((24 * 2 + 2 * 8) / 1e6 * (1 + 19 / 2))
 
 
 async def test_a_second_command_finds_nothing_to_do(server, provider, tmp_path):
@@ -525,13 +525,31 @@ async def test_a_cap_on_the_cost_stops_handing_in_and_a_higher_one_goes_on(serve
     first, with_all = Budget(0.001), Budget(1.0)
     n_under_way, words = await run.ask(budget=first)
     assert n_under_way == 0
-    assert re.fullmatch(r"the cap of 0.00 US\$ is reached \(0.00\d\d spent\)", words)
+    assert re.fullmatch(r"the cap of 0.001 US\$ is reached \(0.000\d+ spent\)", words)
     n_kept = run.kept["ok"]
     assert 1 < n_kept < 50
     assert await run.ask(budget=with_all) == (0, "")
     run.check_all_answered_once(server)
     assert 0.0005 < first.spent <= 0.001
     assert with_all.left == pytest.approx(1.0 - with_all.spent)
+
+
+async def test_a_run_without_batches_keeps_money_for_those_under_way(server, provider, tmp_path):
+    server.fates = [Fate(n_looks=30)]
+    run = Run(tmp_path, server.url, provider)
+    await stop_after_the_first_batch(run)
+    budget = Budget(1.0)
+    n_under_way = await run.collect(budget)
+    with Ledger(run.file) as ledger:
+        batch = next(iter(Batches(ledger).open()))
+        most = sum(most_cost(prompt, SAMPLING, PRICE.in_batch) for prompt in Batches(ledger).prompts(batch))
+    assert n_under_way == batch.n == 9
+    assert budget.left == pytest.approx(1.0 - most)
+    assert not await budget.reserve(1.0 - most / 2)  # what is under way doesn't come back by waiting
+    while await run.collect(budget := Budget(1.0)):
+        pass
+    assert budget.left == pytest.approx(1.0 - budget.spent)
+    assert budget.spent > 0
 
 
 async def test_an_unknown_price_stays_unknown(server, provider, tmp_path):

@@ -12,10 +12,10 @@ from isogloss.models import ScriptedModel
 from isogloss.records import Condition, Message, Price, Prompt, Response, Sampling, Status
 from isogloss.run.asking import Informant
 from isogloss.run.breaker import Breaker, OutageError, Patience
-from isogloss.run.budget import Budget, most_cost, spent
+from isogloss.run.budget import Budget, most_cost, spent, total_cost
 from isogloss.run.execute import execute
 from isogloss.run.progress import Progress, Stop
-from isogloss.store import Ledger, Spending
+from isogloss.store import Ledger
 
 QUICK = Patience(first=0.05, longest=0.1, total=0.6)
 PRICE = Price(input=1_000_000, output=2_000_000)  # one dollar a token in, two a token out
@@ -53,12 +53,15 @@ def questions(n):
         yield f"i{k}", Condition(format="f"), Prompt.make([Message(role="user", content=f"number {k}")])
 
 
-def put(tmp_path, *models, n=40, warn=None, **terms):
+SAMPLING = Sampling(max_tokens=4)
+
+
+def put(tmp_path, *models, n=40, warn=None, price=PRICE, **terms):
     with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
         plan = ledger.plan("p") or ledger.add_plan("p", questions(n))
-        informants = [Informant(model, 4, PRICE) for model in models]
+        informants = [Informant(model, 4, price) for model in models]
         progress = execute(
-            ledger, plan, informants, Sampling(max_tokens=4), repeats=1, observe=lambda p: None,
+            ledger, plan, informants, SAMPLING, repeats=1, observe=lambda p: None,
             warn=warn or (lambda text: None), **terms,
         )  # fmt: skip
         return progress, ledger.spending(), Counter(t.status for t in ledger.tallies() for _ in range(t.n))
@@ -126,25 +129,23 @@ def test_a_model_that_cannot_be_made_ready_does_not_hold_up_the_others(tmp_path)
 def test_a_cap_is_never_broken_and_a_higher_one_goes_on(tmp_path):
     # a call costs 3 + 2 = 5 dollars, but could cost (8 to 9 bytes + 16) + 4 × 2 = 33 at most
     model = Paid()
-    [progress], spending, statuses = put(tmp_path, model, budget=Budget(100.0))
-    assert progress.stopped.startswith("the cap of 100.00 US$ is reached (")
-    [part] = spending
+    [progress], [part], statuses = put(tmp_path, model, budget=Budget(100.0))
+    assert progress.stopped.startswith("the cap of 100 US$ is reached (")
     assert part.cost == progress.cost == 5.0 * statuses[Status.OK]
     assert 100 - 33 - 5 < part.cost <= 100
-    [progress], spending, _ = put(tmp_path, model, budget=Budget(150.0, spent=spent(spending)))
-    [part] = spending
+    [progress], [part], _ = put(tmp_path, model, budget=Budget(150.0, spent=part.cost))
     assert 150 - 33 - 5 < part.cost <= 150
-    [progress], spending, statuses = put(tmp_path, model, budget=Budget(1000.0, spent=spent(spending)))
+    [progress], [part], statuses = put(tmp_path, model, budget=Budget(1000.0, spent=part.cost))
     assert progress.stopped == ""
     assert statuses == {Status.OK: 40}
-    assert spent(spending) == 200.0
+    assert part.cost == 200.0
     assert set(model.asked.values()) == {1}
 
 
 def test_the_cap_holds_over_all_models_together(tmp_path):
     _, spending, _ = put(tmp_path, Paid("scripted/a"), Paid("scripted/b"), budget=Budget(100.0))
     assert len(spending) == 2
-    assert 60 < spent(spending) <= 100
+    assert 60 < sum(part.cost for part in spending) <= 100
 
 
 def test_a_call_without_token_counts_is_charged_as_the_most_it_can_cost(tmp_path):
@@ -153,15 +154,61 @@ def test_a_call_without_token_counts_is_charged_as_the_most_it_can_cost(tmp_path
     assert statuses[Status.OK] == 3  # 33 dollars each at most
 
 
-def test_what_was_spent_counts_unmetered_calls_as_mean_ones():
-    parts = [
-        Spending(1, PRICE, 10, 0, 30, 0, 10),  # 50 dollars
-        Spending(2, PRICE, 4, 2, 6, 0, 2),  # 10 dollars for two calls, two more unknown
-        Spending(3, Price(input=0, output=0), 100, 100, 0, 0, 0),
-    ]
-    assert spent(parts) == pytest.approx(60 * (1 + 2 / 12))
-    with pytest.raises(SettingError, match="7 calls of this run were made at a price that wasn't known"):
-        spent([*parts, Spending(4, None, 7, 0, 5, 0, 5)])
+def test_over_several_commands_unmetered_calls_stay_charged_at_their_most(tmp_path):
+    model = Paid(metered=False)
+    put(tmp_path, model, budget=Budget(100.0))
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        so_far = spent(ledger, {})
+        assert so_far == 3 * most_cost(Prompt.make([Message(role="user", content="number 0")]), SAMPLING, PRICE)
+        assert total_cost(ledger.spending()) is None  # unknown, and never 0
+    [progress], _, _ = put(tmp_path, model, budget=Budget(100.0, spent=so_far))
+    assert progress.n_asked == 0
+    assert "the cap of 100 US$ is reached (96 spent)" in progress.stopped
+
+
+def test_calls_made_before_their_price_was_known_count_at_todays(tmp_path):
+    put(tmp_path, Paid(), n=4, price=None)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        [arm] = ledger.arms()
+        assert spent(ledger, {arm.id: PRICE}) == 20.0
+        with pytest.raises(SettingError, match="4 calls of this run were made by a model whose price isn't known"):
+            spent(ledger, {})
+
+
+def test_after_a_call_that_cost_more_than_it_could_later_ones_reserve_as_much(tmp_path):
+    class Verbose(Paid):
+        async def ask(self, prompt, sampling, repeat):
+            response = await super().ask(prompt, sampling, repeat)
+            return response.model_copy(update={"output_tokens": 50})  # 4 were allowed: 103 dollars in place of 32
+
+    _, [part], statuses = put(tmp_path, Verbose(), budget=Budget(1000.0))
+    assert part.cost == 103.0 * statuses[Status.OK]
+    assert 1000 - 103 < part.cost <= 1000
+
+
+def test_money_set_aside_for_batches_is_no_call_that_is_waited_for(tmp_path):
+    budget = Budget(100.0)
+    budget.set_aside(90.0)
+    [progress], _, statuses = put(tmp_path, Paid(), budget=budget)
+    assert Status.OK not in statuses
+    assert progress.stopped == "the cap of 100 US$ is reached (0 spent, 90 kept for batches under way)"
+    budget.release(90.0, 40.0)
+    assert budget.left == 60.0
+
+
+def test_a_call_that_would_have_to_wait_too_long_counts_as_an_outage(tmp_path):
+    class Later(Paid):
+        async def ask(self, prompt, sampling, repeat):
+            self.n_calls += 1
+            return Response(
+                prompt_id=prompt.id, model=self.name, repeat=repeat, status=Status.FAILED, passing=True,
+                error="HTTP 429: daily limit; asks to wait 3600 s",
+            )  # fmt: skip
+
+    model = Later()
+    [progress], _, _ = put(tmp_path, model, n=400, patience=QUICK)
+    assert model.n_calls < 40
+    assert "no call got through for" in progress.stopped
 
 
 def test_no_price_means_no_cost_and_never_zero(tmp_path):

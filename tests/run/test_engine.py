@@ -159,7 +159,7 @@ def test_when_all_calls_fail_asking_pauses_and_at_last_ends(tmp_path):
     model = Recorder(failing=10_000)
     summary = put(model, tmp_path / "run", n=500, patience=Patience(0.05, 0.05, 0.3))
     assert model.asked.total() < 40
-    assert "no call got through for 0 min, the last with: 503 busy" in summary.stopped[0]
+    assert "no call got through for 0 s, the last with: 503 busy" in summary.stopped[0]
 
 
 def test_early_trouble_is_warned_of(tmp_path):
@@ -202,7 +202,7 @@ def test_models_that_cannot_do_it_are_told_before_anything_is_asked(tmp_path):
 
 def test_a_folder_takes_only_the_run_it_holds(tmp_path):
     put(Recorder(), tmp_path / "run")
-    with pytest.raises(SettingError, match=r"another sampling .*choose another --out"):
+    with pytest.raises(SettingError, match=r"another setting temperature \(0.0, not 1.0\); choose another --out"):
         put(Recorder(), tmp_path / "run", temperature=1)
     with pytest.raises(SettingError, match=r"another (data digest|setting n) "):
         put(Recorder(), tmp_path / "run", n=41)

@@ -17,7 +17,7 @@ from isogloss.records import Response, Status
 from isogloss.run.analyse import current_arms, held_plan, standing
 from isogloss.run.asking import Informant, check_abilities
 from isogloss.run.breaker import Patience
-from isogloss.run.budget import Budget, spent
+from isogloss.run.budget import Budget, added, spent, total_cost
 from isogloss.run.execute import execute
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest, rows
@@ -46,11 +46,13 @@ class Summary:
     tokens: Mapping[str, int]
     """Used by this command."""
     cost: float | None
-    """US dollars spent by this command; 0 for models on this machine, None where a price isn't known."""
+    """US dollars spent by this command; 0 for models on this machine, None where price or token counts aren't known."""
     stopped: Sequence[str] = ()
     """Why asking ended early, one line a model."""
     spent: float | None = None
-    """US dollars that the run has cost so far, over all commands; None where a price isn't known."""
+    """US dollars that the run has cost so far, over all commands; None where price or token counts aren't known."""
+    is_capped: bool = False
+    """Whether asking ended because the cap on the cost was reached."""
     n_unmetered: int = 0
     """Replies of this command without token counts: their cost is in no sum."""
     missing_cost: float | None = None
@@ -112,6 +114,7 @@ def ask(
     if max_cost is not None:
         _check_prices(informants)
     with folder.locked():
+        repeats = job.spec.repeats
         spec = folder.begin(job.spec)
         if held.reasoning_tags:
             folder.note_reasoning_tags(held.reasoning_tags)
@@ -122,12 +125,14 @@ def ask(
             plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
             for informant in informants:
                 check_abilities(informant.model, plan, spec.sampling, batch=batch)
+            if spec.repeats > repeats:
+                warn(f"this run has {spec.repeats} repeats of each prompt, so all models are asked that often")
+            budget = None if max_cost is None else Budget(max_cost, spent=_spent(ledger, informants))
             progress = execute(
                 ledger, plan, informants, spec.sampling,
                 repeats=spec.repeats, observe=observe, warn=warn,
                 coding=_coding(job, ledger, plan, folder.reasoning_tags()),
-                budget=None if max_cost is None else Budget(max_cost, spent=spent(ledger.spending())),
-                patience=patience or _patience(held), batch=batch,
+                budget=budget, patience=patience or _patience(held), batch=batch,
             )  # fmt: skip
             for part in progress:
                 folder.note_remarks(part.model, part.remarks)
@@ -135,7 +140,8 @@ def ask(
             if folder.facts().get("stopped", []) != stopped:
                 folder.note(stopped=stopped)
             statuses = standing(ledger, plan, current_arms(ledger, spec), spec.repeats)
-            return _summary(folder, ledger, progress, statuses)
+            is_capped = budget is not None and budget.was_reached
+            return _summary(folder, ledger, progress, statuses, is_capped=is_capped)
 
 
 def _informants(
@@ -168,6 +174,12 @@ def _informants(
             Informant(model, settings.max_connections, price, settings.batch_requests, settings.batch_megabytes)
         )
     return informants
+
+
+def _spent(ledger: Ledger, informants: Sequence[Informant]) -> float:
+    """What the run has cost so far; calls made before their price was known, at today's."""
+    prices = {informant.model.name: informant.price for informant in informants}
+    return spent(ledger, {arm.id: price for arm in ledger.arms() if (price := prices.get(arm.model)) is not None})
 
 
 def _patience(config: Config) -> Patience:
@@ -203,10 +215,16 @@ def _coding(job: Job, ledger: Ledger, plan: Plan, tags: Sequence[Tag]) -> Coding
     return statuses
 
 
-def _summary(folder: RunFolder, ledger: Ledger, progress: Sequence[Progress], statuses: Mapping[str, int]) -> Summary:
-    costs = [0.0 if not p.n_asked else p.cost for p in progress]
-    totals = [part.cost for part in ledger.spending() if part.n_calls]
-    so_far = None if None in totals else sum(total for total in totals if total is not None)
+def _summary(
+    folder: RunFolder,
+    ledger: Ledger,
+    progress: Sequence[Progress],
+    statuses: Mapping[str, int],
+    *,
+    is_capped: bool,
+) -> Summary:
+    cost = added(None if p.n_unmetered else p.cost for p in progress if p.n_asked)
+    so_far = total_cost(ledger.spending())
     n_missing = sum(n for status, n in statuses.items() if status in (Status.FAILED, Status.MISSING))
     n_answered = sum(statuses.values()) - n_missing
     return Summary(
@@ -216,11 +234,12 @@ def _summary(folder: RunFolder, ledger: Ledger, progress: Sequence[Progress], st
         cached=sum(p.n_cached for p in progress),
         statuses=statuses,
         tokens={"input": sum(p.input_tokens for p in progress), "output": sum(p.output_tokens for p in progress)},
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        cost=cost,
         stopped=tuple(_named(p) for p in progress if p.stopped),
         spent=so_far,
-        missing_cost=so_far / n_answered * n_missing if so_far is not None and n_answered else None,
+        is_capped=is_capped,
         n_unmetered=sum(p.n_unmetered for p in progress),
+        missing_cost=so_far / n_answered * n_missing if so_far is not None and n_answered else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isogloss import studies
 from isogloss.records import Estimate, Status
 from isogloss.run.analyse import analyse, current_arms, held_estimates, held_plan, is_current, standing, state_of
+from isogloss.run.budget import total_cost
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
 
@@ -109,7 +110,8 @@ def state(folder: str | Path) -> dict[str, Any]:
     """How a run stands, from its summary: quick for runs of any size.
 
     `state` is "running" (a process is asking), "waiting for a batch", "complete" or "incomplete"; `stopped` says
-    why the last command ended early. `cost` is in US dollars, None where a price isn't known.
+    why the last command ended early. `cost` is in US dollars, None where a price or token
+    counts aren't known.
     """
     opened = Run(folder)
     spec, facts = opened.spec, opened.folder.facts()
@@ -119,7 +121,6 @@ def state(folder: str | Path) -> dict[str, Any]:
         spending = [part for part in ledger.spending() if part.n_calls]
         n_batches = ledger.n_open_batches()
     unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING) or counts.get(Status.FAILED)
-    costs = [part.cost for part in spending]
     if opened.folder.is_busy():
         words = "running"
     elif n_batches:
@@ -138,6 +139,6 @@ def state(folder: str | Path) -> dict[str, Any]:
             "input": sum(part.input_tokens for part in spending),
             "output": sum(part.output_tokens for part in spending),
         },
-        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "cost": total_cost(spending),
         "created": facts.get("created"),
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 
 INTERRUPTED = 130
 """What typer ends with on Ctrl-C."""
@@ -17,6 +19,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else "strict")
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
+            signal.signal(getattr(signal, name), _end)
     try:
         app()
     except IsoglossError as error:
@@ -31,6 +36,11 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         complain(f"{place}{error.strerror or error}")
         sys.exit(1)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Asked to end by another program: as by Ctrl-C."""
+    raise SystemExit(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def run(
     seed: options.Seed = 0,
     repeats: Annotated[int, typer.Option(min=1, help="How often each prompt is asked.")] = 1,
     max_connections: Annotated[
-        int | None, typer.Option(min=1, help="Calls under way at once, for each model. [default: 16]")
+        int | None, typer.Option(min=1, max=10_000, help="Calls under way at once, for each model. [default: 16]")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of a server that speaks the provider's format.")] = None,
     max_cost: Annotated[
@@ -104,12 +104,15 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
         say(overview(opened.records, opened.study))
     statuses = ", ".join(f"{n:,} {status}" for status, n in summary.statuses.items())
     note(f"{summary.asked:,} asked now, {summary.cached:,} held already; {statuses}")
-    if summary.asked and summary.cost != 0.0:
+    if summary.asked and (summary.cost != 0.0 or summary.n_unmetered):
         note(_money(summary))
     for reason in summary.stopped:
         note(f"stopped early: {reason}")
     if summary.stopped and summary.missing_cost:
-        note(f"what is missing may cost about {money(summary.missing_cost)} more; a higher --max-cost goes on")
+        more = "; a higher --max-cost goes on" if summary.is_capped else ""
+        note(f"what is missing may cost about {money(summary.missing_cost)} more{more}")
+    elif summary.is_capped:
+        note("a higher --max-cost goes on")
     note(f"report: {Path(folder) / 'report.html'}")
     if not summary.complete:
         note("not complete: the same command asks only what is missing")
@@ -119,10 +122,13 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
 def _money(summary: Summary) -> str:
     """What this command and the run have taken."""
     tokens = f"{summary.tokens['input']:,} tokens in, {summary.tokens['output']:,} out; {money(summary.cost)}"
-    if summary.spent is not None and summary.spent != summary.cost:
+    if summary.spent is not None and summary.cost is not None and summary.spent != summary.cost:
         tokens += f", {money(summary.spent)} over the whole run"
     if summary.n_unmetered:
-        tokens += f"; {summary.n_unmetered:,} replies came without token counts and are in no sum"
+        tokens += (
+            f"; {summary.n_unmetered:,} replies came without token counts and are in no sum "
+            "(--max-cost counts each at its most)"
+        )
     return tokens
 
 

@@ -12,6 +12,9 @@ from isogloss.cli import options
 from isogloss.cli.console import money, note, say, say_json
 from isogloss.cli.display import short
 
+SHOWN = 90
+"""Characters of the reason why a run ended early; `--json` has all of it."""
+
 
 def runs(
     folder: Annotated[Path, typer.Argument(help="Where to look; run folders lie directly below.")] = Path("runs"),
@@ -45,7 +48,10 @@ def _cells(row: dict[str, Any]) -> list[str]:
         f"{short(row['tokens']['input'])} in, {short(row['tokens']['output'])} out" if row["tokens"]["input"] else ""
     )
     cost = "" if row["cost"] == 0.0 else money(row["cost"])
-    state = row["state"] + (f" ({row['stopped'][0]})" if row["stopped"] and row["state"] == "incomplete" else "")
+    state = row["state"]
+    if row["stopped"] and state == "incomplete":
+        reason = row["stopped"][0]
+        state += f" ({reason if len(reason) <= SHOWN else reason[: SHOWN - 1] + '…'})"
     return [row["run"], f"{row['study']} on {row['data']}", ", ".join(row["models"]), state, statuses, tokens, cost]
 
 
@@ -53,7 +59,9 @@ def _table(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("run", "study", "models", "state", "replies", "tokens", "cost", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for title in ("run", "study", "models", "state", "replies", "tokens", "cost"):
+        table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(*_cells(row))
     Console().print(table)

@@ -163,8 +163,9 @@ class Asking:
         from isogloss.run.batch import collect_open_batches
 
         n_under_way = await collect_open_batches(
-            run.ledger, cast("ChatModel", self.model), arm, run.sampling, kept=self._take_in, warn=run.warn
-        )
+            run.ledger, cast("ChatModel", self.model), arm, run.sampling, kept=self._take_in, warn=run.warn,
+            budget=run.budget,
+        )  # fmt: skip
         if n_under_way:
             run.warn(f"{n_under_way:,} prompts of {self.model.name} are under way in batches and aren't asked live")
 
@@ -181,8 +182,10 @@ class Asking:
     async def _ask_due(self, arm: Arm, repeat: int) -> None:
         """Let workers take from one iterator until it is empty; the first fault that stops one stops all."""
         due, commit = self.run.ledger.due(self.run.plan, arm, repeat), self.run.commit
-        workers = [asyncio.create_task(self._work(due, arm, repeat)) for _ in range(self.n_connections)]
-        commit.n_workers += self.n_connections
+        n_left = self.progress.n_prompts - self.progress.n_cached - self.progress.n_settled
+        n_workers = min(self.n_connections, max(1, n_left))
+        workers = [asyncio.create_task(self._work(due, arm, repeat)) for _ in range(n_workers)]
+        commit.n_workers += n_workers
         for worker in workers:
             worker.add_done_callback(commit.worker_gone)
         try:
@@ -222,9 +225,9 @@ class Asking:
     async def _ask_within(self, budget: Budget, prompt: Prompt, repeat: int) -> Response | None:
         """Ask if the cap allows it; None, and the run stops, where it doesn't."""
         assert self.price is not None  # settled before anything is asked
-        most = most_cost(prompt, self.run.sampling, self.price)
+        most = budget.safe(most_cost(prompt, self.run.sampling, self.price))
         if not await budget.reserve(most):
-            self.run.stop(f"the cap of {budget.cap:.2f} US$ is reached ({budget.spent:.4f} spent)")
+            self.run.stop(budget.words)
             return None
         if self.run.stop.reason:
             budget.settle(most, 0.0)
@@ -249,17 +252,17 @@ class Asking:
         progress.statuses[status] += 1
         if price is None:
             progress.cost = None
-        if response.input_tokens is not None:
-            progress.input_tokens += response.input_tokens
+        if response.input_tokens is not None or response.output_tokens is not None:
+            progress.input_tokens += response.input_tokens or 0
             progress.output_tokens += response.output_tokens or 0
             if price is not None and progress.cost is not None:
                 progress.cost += _cost(response, price, unmetered=0.0)
         if status is not Status.FAILED:
             progress.n_settled += 1
-            progress.n_unmetered += response.input_tokens is None and price is not FREE
+            progress.n_unmetered += _is_unmetered(response) and price is not FREE
             if not in_batch:
                 self.breaker.succeeded()
-        elif response.n_tries > 1 and not in_batch:
+        elif (response.passing or response.n_tries > 1) and not in_batch:
             self._n_passing_faults += 1
             self.breaker.failed(response.error or "no words", is_trial=is_trial)
         elif is_trial:  # this prompt can't be answered, but the line is up
@@ -307,8 +310,13 @@ def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int) -> int:
     )
 
 
+def _is_unmetered(response: Response) -> bool:
+    return response.input_tokens is None or response.output_tokens is None
+
+
 def _cost(response: Response, price: Price, *, unmetered: float) -> float:
-    """US dollars of one reply; a failed call without token counts costs nothing, another as much as `unmetered`."""
-    if response.input_tokens is None:
-        return 0.0 if response.status is Status.FAILED else unmetered
-    return price.cost(response.input_tokens, response.output_tokens or 0, response.cached_tokens or 0)
+    """US dollars of one reply; one without all its token counts costs at least `unmetered`, a failed call nothing."""
+    known = price.cost(response.input_tokens or 0, response.output_tokens or 0, response.cached_tokens or 0)
+    if _is_unmetered(response) and response.status is not Status.FAILED:
+        return max(known, unmetered)
+    return known

@@ -70,7 +70,7 @@ class Breaker:
             self._progress.waiting = f"paused: {words}"
             gone = loop.time() - self._opened_at
             if gone >= self._patience.total:
-                self._outage = f"no call got through for {gone / 60:.0f} min, the last with: {words}"
+                self._outage = f"no call got through for {_duration(gone)}, the last with: {words}"
             self._wake()
             self._check()
         elif not self.is_open and self._n_in_a_row >= self._limit:
@@ -82,7 +82,7 @@ class Breaker:
             self._warn(
                 f"{self._n_in_a_row} calls of {self._progress.model} in a row failed, the last with: {words}; "
                 f"paused, trying again every {self._patience.first:g} to {self._patience.longest:g} s "
-                f"for up to {self._patience.total / 60:g} min"
+                f"for up to {_duration(self._patience.total)}"
             )
 
     async def admit(self) -> bool:
@@ -119,3 +119,7 @@ class Breaker:
         changed, self._changed = self._changed, None
         if changed is not None and not changed.done():
             changed.set_result(None)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

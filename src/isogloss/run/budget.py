@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from isogloss.errors import SettingError
-from isogloss.records import Price, Prompt, Sampling
-from isogloss.store import Spending
+from isogloss.records import FREE, Price, Prompt, Sampling
+from isogloss.store import Ledger, Spending
 
 TOKENS_AROUND_MESSAGE = 16
 """Most tokens that a chat template puts round one message."""
@@ -21,47 +21,82 @@ def most_cost(prompt: Prompt, sampling: Sampling, price: Price) -> float:
     return price.cost(n_in, sampling.max_tokens or TOKENS_WITHOUT_LIMIT)
 
 
-def spent(spending: Iterable[Spending]) -> float:
-    """US dollars that a run has cost so far; a call without token counts is taken for a mean one.
+def spent(ledger: Ledger, prices: Mapping[int, Price]) -> float:
+    """US dollars that a run has cost so far; a call without token counts is taken for the most it could cost.
+
+    Parameters
+    ----------
+    prices : mapping
+        Arm → what its calls cost today: holds for calls whose price wasn't known when they were made.
 
     Raises
     ------
     SettingError
-        If calls were made at a price that wasn't known: then nobody can say when a cap is met.
+        If calls were made at a price that nobody knows: then nobody can say when a cap is met.
     """
-    total, n_metered, n_unmetered = 0.0, 0, 0
-    for part in spending:
+    total = 0.0
+    samplings = {arm.id: arm.sampling for arm in ledger.arms()}
+    dearest: dict[int, Price] = {}
+    for part in ledger.spending():
         if not part.n_calls:
             continue
-        if part.cost is None:
+        price = part.price or prices.get(part.arm)
+        if price is None:
             raise SettingError(
-                f"{part.n_calls:,} calls of this run were made at a price that wasn't known, so --max-cost can't hold; "
-                "leave it out, or start another run"
+                f"{part.n_calls:,} calls of this run were made by a model whose price isn't known, so --max-cost can't "
+                "hold; put its price into isogloss.toml and name it with --model, too, or leave --max-cost out"
             )
-        if part.cost:
-            total += part.cost
-            n_metered += part.n_calls - part.n_unmetered
-            n_unmetered += part.n_unmetered
-    return total * (1 + n_unmetered / n_metered) if n_metered else total
+        total += price.cost(part.input_tokens, part.output_tokens, part.cached_tokens)
+        if part.n_unmetered and price != FREE:
+            dearest[part.arm] = max(dearest.get(part.arm, price), price, key=lambda p: (p.output, p.input))
+    for arm, price in dearest.items():
+        total += sum(most_cost(prompt, samplings[arm], price) for prompt in ledger.unmetered(arm))
+    return total
+
+
+def total_cost(spending: Iterable[Spending]) -> float | None:
+    """US dollars of all calls; None where the price or the token counts of some aren't known."""
+    parts = [part for part in spending if part.n_calls]
+    return added(None if part.n_unmetered and part.price != FREE else part.cost for part in parts)
+
+
+def added(costs: Iterable[float | None]) -> float | None:
+    """The sum of costs; None where one of them isn't known."""
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
 
 
 class Budget:
     """What may still be spent; shared by all models of a run.
 
-    A call reserves the most it can cost before it starts and settles for what it did cost.
+    A call reserves the most it can cost before it starts and settles for what it did cost. Where a provider has billed
+    more than that (a reply longer than allowed, tries that were billed too), later calls reserve as much.
     """
 
     def __init__(self, cap: float, *, spent: float = 0.0) -> None:
         self.cap = cap
         self.spent = spent
+        self.was_reached = False
         self._reserved = 0.0
         self._n_reserved = 0
+        self._aside = 0.0
+        self._largest = 0.0
         self._settled: asyncio.Event | None = None
 
     @property
     def left(self) -> float:
         """US dollars that are neither spent nor reserved."""
-        return self.cap - self.spent - self._reserved
+        return self.cap - self.spent - self._reserved - self._aside
+
+    @property
+    def words(self) -> str:
+        """Why asking ends when the cap is reached."""
+        aside = f", {self._aside:.3g} kept for batches under way" if self._aside else ""
+        return f"the cap of {self.cap:.4g} US$ is reached ({self.spent:.4g} spent{aside})"
+
+    def safe(self, most: float) -> float:
+        """What to reserve for a call that should cost `most` at most."""
+        return max(most, self._largest)
 
     async def reserve(self, most: float) -> bool:
         """Take `most` US dollars aside, waiting for calls under way where only they stand in the way.
@@ -70,6 +105,7 @@ class Budget:
         """
         while most > self.left:
             if not self._n_reserved:
+                self.was_reached = True
                 return False
             if self._settled is None:
                 self._settled = asyncio.Event()
@@ -79,9 +115,23 @@ class Budget:
         return True
 
     def settle(self, most: float, cost: float) -> None:
-        """Give back what was taken aside and count what was spent."""
+        """Give back what was reserved and count what was spent."""
         self._n_reserved -= 1
         self._reserved = self._reserved - most if self._n_reserved else 0.0
+        if cost > most:
+            self._largest = max(self._largest, cost)
+        self._spend(cost)
+
+    def set_aside(self, dollars: float) -> None:
+        """Keep money for a batch, which no call waits for."""
+        self._aside += dollars
+
+    def release(self, dollars: float, cost: float) -> None:
+        """Give back what was set aside and count what was spent."""
+        self._aside = max(0.0, self._aside - dollars)
+        self._spend(cost)
+
+    def _spend(self, cost: float) -> None:
         self.spent += cost
         settled, self._settled = self._settled, None
         if settled is not None:

@@ -131,6 +131,7 @@ def _signals(stop: Stop, warn: Callable[[str], None]) -> Iterator[None]:
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         names.remove("SIGHUP")  # nohup: the run outlives its terminal
+    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
     for name in names:
         loop.add_signal_handler(getattr(signal, name), interrupted, "Ctrl-C" if name == "SIGINT" else name)
     try:
@@ -138,3 +139,4 @@ def _signals(stop: Stop, warn: Callable[[str], None]) -> Iterator[None]:
     finally:
         for name in names:
             loop.remove_signal_handler(getattr(signal, name))
+            signal.signal(getattr(signal, name), before[name] or signal.SIG_DFL)

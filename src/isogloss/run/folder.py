@@ -55,8 +55,13 @@ class RunFolder:
             facts = json.loads(self.spec_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise StoreError(f"{self.path} is no run folder: it has no run.json; see 'isogloss runs'") from None
-        except (json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
-            raise StoreError(f"{self.spec_file} can't be read: {error}") from error
+        except OSError as error:
+            raise StoreError(f"{self.spec_file} can't be read: {error.strerror or error}") from error
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise StoreError(
+                f"{self.spec_file} can't be read: {error}; if it is damaged, delete it and give the run's command "
+                "again: the replies are in the ledger"
+            ) from error
         if not isinstance(facts, dict) or "spec" not in facts:
             raise StoreError(f"{self.spec_file} is not a run of isogloss: it has no 'spec'")
         return facts
@@ -100,12 +105,8 @@ class RunFolder:
         for name in RunSpec.model_fields:
             old, new = getattr(held, name), getattr(wanted, name)
             if name not in GROWING and old != new:
-                if name == "settings":
-                    name, old, new = next(
-                        (f"setting {key}", held.settings.get(key), value)
-                        for key, value in wanted.settings.items()
-                        if held.settings.get(key) != value
-                    )
+                if name in ("settings", "sampling"):
+                    name, old, new = _first_difference(held, wanted, name)
                 raise SettingError(
                     f"{self.path} holds a run with another {name.replace('_', ' ')} ({old!r}, not {new!r}); "
                     "choose another --out, or give the same"
@@ -181,18 +182,29 @@ class RunFolder:
         StoreError
             If another process is asking here now.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / ".lock", timeout=0)
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire()
         except Timeout:
             raise StoreError(
                 f"{self.path} is in use by another isogloss process; wait for it, stop it, or choose another --out"
             ) from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} can't be written: {error.strerror or error}; choose another --out"
+            ) from error
         try:
             yield
         finally:
             lock.release()
+
+
+def _first_difference(held: RunSpec, wanted: RunSpec, name: str) -> tuple[str, object, object]:
+    """Name and values of the first setting that differs."""
+    old, new = (spec.model_dump(mode="json")[name] for spec in (held, wanted))
+    key = next(key for key in {**new, **old} if old.get(key) != new.get(key))
+    return f"setting {key}", old.get(key), new.get(key)
 
 
 def _environment() -> dict[str, object]:

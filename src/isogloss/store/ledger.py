@@ -251,7 +251,7 @@ class Ledger:
             if spent is None:
                 spent = spending[arm, price] = [0, 0, 0, 0, 0]
             spent[0] += 1
-            spent[1] += r.input_tokens is None and r.status is not Status.FAILED
+            spent[1] += (r.input_tokens is None or r.output_tokens is None) and r.status is not Status.FAILED
             spent[2] += r.input_tokens or 0
             spent[3] += r.cached_tokens or 0
             spent[4] += r.output_tokens or 0
@@ -284,6 +284,15 @@ class Ledger:
         """Calls and tokens by arm and price; as quick for a long run as for a short one."""
         rows = self._connection.execute("SELECT * FROM spending ORDER BY arm, price")
         return [Spending(arm, Price.model_validate_json(price) if price else None, *rest) for arm, price, *rest in rows]
+
+    def unmetered(self, arm: int) -> Iterator[Prompt]:
+        """The prompts of an arm's replies, not failed, for which the provider told no (or not all) token counts."""
+        rows = self._connection.execute(
+            "SELECT p.content FROM responses AS r JOIN prompts AS p ON p.seq = r.prompt WHERE r.arm = ? "
+            "AND r.status <> ? AND (r.input_tokens IS NULL OR r.output_tokens IS NULL)",
+            (arm, Status.FAILED.value),
+        )
+        return (Prompt.model_validate_json(content) for (content,) in rows)
 
     def add_template(self, arm: Arm, content: str) -> None:
         """Keep the chat template that an arm is asked with."""

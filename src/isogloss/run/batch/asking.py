@@ -111,13 +111,14 @@ async def collect_open_batches(
     *,
     kept: Kept,
     warn: Callable[[str], None],
+    budget: Budget | None = None,
     policy: RetryPolicy | None = None,
     chunk: int = 1000,
 ) -> int:
     """Look once at the batches of an arm, take in those that have ended; how many prompts are still under way.
 
     For a run without batches in a folder that has some: their prompts aren't due to it. Nothing is submitted, and
-    what goes wrong is a warning.
+    what goes wrong is a warning. Of a budget as much is kept as those still under way can cost.
 
     Raises
     ------
@@ -125,7 +126,7 @@ async def collect_open_batches(
         As `ask_in_batches` does.
     """
     api = batch_api(model, policy=policy)
-    watch = Watch(ledger, model, api, arm, sampling, kept, warn, Waits(), chunk, parts=None, budget=None)
+    watch = Watch(ledger, model, api, arm, sampling, kept, warn, Waits(), chunk, parts=None, budget=budget)
     await watch.take_up()
     for watched in list(watch.open):
         try:
@@ -164,7 +165,8 @@ class _Asking:
                 self.parts.begin_round()
         budget = watch.budget
         if self.is_capped and budget is not None and not self.stop.reason:
-            self.stop(f"the cap of {budget.cap:.2f} US$ is reached ({budget.spent:.4f} spent)")
+            budget.was_reached = True
+            self.stop(budget.words)
         self.tell("")
         return BatchEnd(watch.n_prompts, self._how_to_go_on())
 

@@ -46,7 +46,9 @@ class Harvest:
     hopeless: list[tuple[int, int]] = field(default_factory=list)
     """The same for those that would fail again."""
     cost: float = 0.0
-    """US dollars of what was kept, as far as its price is known."""
+    """US dollars of what was kept, as far as its price and its tokens are known."""
+    n_unmetered: int = 0
+    """Replies kept now for which the provider told no (or not all) token counts."""
     fatal: str = ""
     """Words of a fault that every further call would meet."""
 
@@ -121,6 +123,9 @@ class Reader:
         if rows:
             self._ledger.append(rows)
             self._kept([response for _, response in responses], batch.price)
+        harvest.n_unmetered += sum(
+            r.status is not Status.FAILED and (r.input_tokens is None or r.output_tokens is None) for _, r in responses
+        )
         if batch.price:
             price = Price.model_validate_json(batch.price)
             harvest.cost += sum(

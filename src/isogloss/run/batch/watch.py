@@ -20,7 +20,7 @@ from isogloss.models.batches import (
     UncertainError,
 )
 from isogloss.models.faults import PassingError
-from isogloss.records import Sampling
+from isogloss.records import Price, Sampling
 from isogloss.run.batch.parts import Parts
 from isogloss.run.batch.results import Harvest, Kept, Reader
 from isogloss.run.budget import Budget, most_cost
@@ -106,11 +106,10 @@ class Watch:
         for batch in self.batches.open(self.arm):
             is_recent = batch.provider_id is None and now - batch.created_at < RECENT
             watched = Watched(batch, now if is_recent else batch.created_at)
-            if self.budget is not None and self.parts is not None and self.parts.price is not None:
-                price, prompts = self.parts.price, self.batches.prompts(batch)
-                most = sum(most_cost(prompt, self.sampling, price) for prompt in prompts)
-                watched.reserved = min(most, max(0.0, self.budget.left))  # it is under way, whatever the cap
-                await self.budget.reserve(watched.reserved)
+            if self.budget is not None and batch.price:
+                price, prompts = Price.model_validate_json(batch.price), self.batches.prompts(batch)
+                watched.reserved = sum(most_cost(prompt, self.sampling, price) for prompt in prompts)
+                self.budget.set_aside(watched.reserved)
             self.open.append(watched)
 
     async def look_at(self, watched: Watched) -> None:
@@ -182,7 +181,7 @@ class Watch:
             watched.not_it.add(batch.provider_id or "")
             watched.batch, watched.since = self.batches.disown(batch), time.time()
             return
-        self._drop(watched, harvest.cost)
+        self._drop(watched, harvest.cost + harvest.n_unmetered / batch.n * watched.reserved)
         self._judge(batch, harvest)
 
     def _judge(self, batch: Batch, harvest: Harvest) -> None:
@@ -224,7 +223,7 @@ class Watch:
     def _drop(self, watched: Watched, cost: float) -> None:
         self.open.remove(watched)
         if self.budget is not None:
-            self.budget.settle(watched.reserved, cost)
+            self.budget.release(watched.reserved, cost)
 
     async def submit(self, parts: Parts, price: str) -> bool:
         """Hand in one batch of what is due; whether a cap on the cost leaves no room for more.
@@ -245,7 +244,7 @@ class Watch:
             watched = Watched(batch, batch.created_at, part.most)
             self.open.append(watched)
             if self.budget is not None:
-                await self.budget.reserve(part.most)
+                self.budget.set_aside(part.most)
             try:
                 watched.batch = self.batches.running(batch, await self.api.submit(label, path))
             except UncertainError:
