@@ -281,14 +281,15 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(here):
     assert second["statuses"] == {"ok": second["prompts"]}
 
 
-def test_ctrl_c_while_the_report_is_written_leaves_nothing_behind(here):
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_or_a_polite_end_while_the_report_is_written_leaves_nothing_behind(here, sign):
     args = ["run", "lexicon", "sample", "-m", "scripted/random", "--out", "r"]
     process = subprocess.Popen([sys.executable, "-m", "isogloss", *args], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     while "coding, scoring" not in process.stderr.readline():
         pass
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sign)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (3, "isogloss: stopped; what was answered is kept, the same command goes on\n")
     done = isogloss(*args, "--json")
