@@ -2,7 +2,8 @@
 
 POST /v1/chat/completions and POST /v1/messages. Faults come
 
-- by plan: `plan` is a list of names of the wire's replies (or of `HANDLED`), used up one a request; "ok" after that;
+- by plan: `plan` is a list of names of the wire's replies (or of `HANDLED`), or of whole replies (`Canned`), used up
+  one a request; "ok" after that;
 - by chance: a share `chance` of the requests gets one of `faults`, decided by a hash of (seed, request body, how often
   that body was seen), so a run is repeatable whatever the order of its requests;
 - by a limit: `per_minute` requests in any minute and `under_way` at once, 429 beyond;
@@ -297,7 +298,7 @@ class FaultyServer:
         under_way: int | None = None,
         keeps: bool = True,
     ) -> None:
-        self.plan: list[str] = []
+        self.plan: list[str | Canned] = []
         self.refuses: set[str] = set()
         self.names_param = True
         self.chance = chance
@@ -399,6 +400,8 @@ class FaultyServer:
         if self.refuses and (refused := self._refused(wire, json.loads(body))) is not None:
             return _respond(refused)
         planned = self.plan.pop(0) if self.plan else self._by_chance(digest)
+        if isinstance(planned, Canned):
+            return _respond(planned)
         if planned in HANDLED:
             return await self._handle(request, wire, planned)
         if planned == "ok":

@@ -14,7 +14,7 @@ import pytest
 
 from isogloss.errors import AbilityError, ModelError
 from isogloss.models import open_model
-from isogloss.models.batches import BatchLine, CrowdedError, NotThereError, UncertainError, batch_api
+from isogloss.models.batches import BatchLine, CrowdedError, Made, NotThereError, Post, UncertainError, batch_api
 from isogloss.models.faults import PassingError
 from isogloss.models.retry import RetryPolicy
 from isogloss.models.settings import ModelSettings
@@ -191,13 +191,21 @@ def test_anthropic_errors_come_in_two_shapes():
         assert read(None, json.dumps(line).encode()).status == 529
 
 
-def test_an_openai_line_without_response_says_why():
-    from isogloss.models.openai_batches import OpenAIBatches
-
-    for code, status, undone in (("batch_expired", 0, "late"), ("request_timeout", 504, "")):
-        line = {"id": "x", "custom_id": "a", "response": None, "error": {"code": code, "message": "late"}}
-        found = OpenAIBatches.read(None, json.dumps(line).encode())
+def test_an_openai_line_without_response_says_why_and_shows_no_key():
+    key = "secret-key-123456"
+    api = batch_api(open_model("openai/m", environment={"OPENAI_API_KEY": key}))
+    for code, status, undone in (("batch_expired", 0, "late for [key]"), ("request_timeout", 504, "")):
+        fault = {"code": code, "message": f"late for {key}"}
+        found = api.read(json.dumps({"id": "x", "custom_id": "a", "response": None, "error": fault}).encode())
         assert (found.status, found.undone) == (status, undone)
+        assert key.encode() not in found.body
+
+
+@pytest.mark.parametrize("body", [b"<html>", b'{"id": 7}', b"[" * 100_000])
+async def test_a_reply_that_says_nothing_of_a_batch_is_a_fault_that_may_pass(body):
+    model = open_model("openai/m", environment={"OPENAI_API_KEY": "k"})
+    with pytest.raises(PassingError, match="the reply says nothing of a batch"):
+        Post(model, QUICK).decoded(body, Made)
 
 
 def test_a_model_without_batches_is_told_so():

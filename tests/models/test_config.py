@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from isogloss.errors import SettingError, UnknownNameError
 from isogloss.models.config import KEYS, PRICES, RATES, RUN_KEYS, Config, read_config
@@ -60,6 +61,7 @@ def test_every_setting_reaches_the_model(tmp_path):
     batch_price_share = 0.25
     batch_requests = 100
     batch_megabytes = 10.5
+    [models."hf/x/y"]
     device = "cpu"
     dtype = "bfloat16"
     batch_size = 8
@@ -77,10 +79,9 @@ def test_every_setting_reaches_the_model(tmp_path):
         price=Price(input=0.4, output=1.6, cached=0.1, batch=0.25),
         batch_requests=100,
         batch_megabytes=10.5,
-        device="cpu",
-        dtype="bfloat16",
-        batch_size=8,
     )
+    local = config(tmp_path, given).settings("hf/x/y")
+    assert local == ModelSettings(device="cpu", dtype="bfloat16", batch_size=8)
 
 
 def test_keys_are_the_fields_of_model_settings():
@@ -165,13 +166,16 @@ def test_a_file_given_beats_the_variable_beats_the_folder(tmp_path):
             '[models."openai/x"]\nmax_conections = 3\n',
             "[models.\"openai/x\"]: no setting named 'max_conections'; did you mean 'max_connections'?",
         ),
-        ("[providers.openai]\ntries = 2.5\n", "[providers.openai]: tries: expected a whole number from 1 on, got 2.5"),
-        ("[providers.openai]\ntries = true\n", "tries: expected a whole number from 1 on, got true"),
-        ("[providers.openai]\ntries = 0\n", "tries: expected a whole number from 1 on, got 0"),
-        ("[providers.openai]\ntimeout = -3\n", "timeout: expected a number above 0, got -3"),
-        ("[providers.openai]\ntimeout = inf\n", "timeout: expected a number above 0, got inf"),
-        ('[providers.openai]\ntimeout = "fast"\n', "timeout: expected a number above 0, got 'fast'"),
-        ("[providers.openai]\ntimeout = [1]\n", "timeout: expected a number above 0, got a list"),
+        (
+            "[providers.openai]\ntries = 2.5\n",
+            "[providers.openai]: tries: expected a whole number from 1 to 100, got 2.5",
+        ),
+        ("[providers.openai]\ntries = true\n", "tries: expected a whole number from 1 to 100, got true"),
+        ("[providers.openai]\ntries = 0\n", "tries: expected a whole number from 1 to 100, got 0"),
+        ("[providers.openai]\ntimeout = -3\n", "timeout: expected a number above 0 and up to 86_400, got -3"),
+        ("[providers.openai]\ntimeout = inf\n", "timeout: expected a number above 0 and up to 86_400, got inf"),
+        ('[providers.openai]\ntimeout = "fast"\n', "timeout: expected a number above 0 and up to 86_400, got 'fast'"),
+        ("[providers.openai]\ntimeout = [1]\n", "timeout: expected a number above 0 and up to 86_400, got a list"),
         ("[providers.openai]\nbase_url = 8000\n", "base_url: expected some text, got 8000"),
         ('[providers.openai]\nbase_url = "localhost"\n', "base_url: base URL 'localhost' isn't one"),
         ('[providers.openai]\nkey_variable = "MY KEY"\n', "key_variable: expected the name of an environment variable"),
@@ -180,10 +184,25 @@ def test_a_file_given_beats_the_variable_beats_the_folder(tmp_path):
         ("[providers.openai]\nbatch_price_share = 50\n", "batch_price_share: expected a number from 0 to 1, got 50"),
         ("[providers]\nopenai = 3\n", "[providers.openai]: expected a section, got 3"),
         ("run = 3\n", "run: expected a section [run], got 3"),
-        ("[run]\npause_minutes = -1\n", "[run]: pause_minutes: expected a number from 0 on, got -1"),
+        ("[run]\npause_minutes = -1\n", "[run]: pause_minutes: expected a number from 0 to 525_600, got -1"),
         ("[run]\npause_minute = 1\n", "[run]: no setting named 'pause_minute'; did you mean 'pause_minutes'?"),
         ('[run]\nreasoning_tags = "think"\n', "reasoning_tags: expected a list of names or pairs"),
         ('[run]\nreasoning_tags = [["a"]]\n', "reasoning_tags: expected a list of names or pairs"),
+        (f"[providers.openai]\ntries = 1{'0' * 400}\n", "tries: expected a whole number from 1 to 100, got 1000"),
+        ("[providers.openai]\ntries = 101\n", "tries: expected a whole number from 1 to 100, got 101"),
+        ("[providers.openai]\nmax_connections = 10_001\n", "expected a whole number from 1 to 10_000, got 10001"),
+        ("[providers.openai]\nrequests_per_minute = 1e-300\n", "expected a number from 0.01 to 1_000_000_000, got"),
+        ("[providers.openai]\nretry_seconds = nan\n", "retry_seconds: expected a number from 0 to 604_800, got nan"),
+        ("[providers.openai]\ninput_price = inf\n", "input_price: expected a number from 0 to 1_000_000, got inf"),
+        ('[providers.openai]\ndevice = "cpu"\n', "device: means nothing for models of openai; only for those of hf"),
+        ('[models."hf/x/y"]\nbase_url = "http://x"\n', "only for those of openai, anthropic, inspect"),
+        ("[providers.gguf]\nrequests_per_minute = 3\n", "[providers.gguf]: requests_per_minute: means nothing"),
+        ("[providers.gguf]\ntimeout = 0\n", "timeout: expected a number above 0"),
+        ("[providers.scripted]\ninput_price = 3\n", "[providers.scripted]: input_price: means nothing"),
+        ("[providers.inspect]\nbatch_requests = 3\n", "batch_requests: means nothing for models of inspect"),
+        ('[models."hf/x/y"]\ndtype = "float33"\n', "dtype: expected one of float32, bfloat16, float16, float64, auto"),
+        ('[providers.openai]\nbase_url = "http://x:99999/v1"\n', "isn't one (a port is a number from 1 to 65535)"),
+        ('[models."openai/x\\n"]\ntries = 1\n', "[models]: a model's name has a control character"),
         ("[run]\npause_minutes = \n", "isn't TOML: invalid value (at line 2, column 17)"),
         ("[run]\npause_minutes = soon\n", "(at line 2, column 17); text stands in quotes"),
         ("[models.openai/x]\n", '; a name with "/" stands in quotes: [models."openai/gpt-4.1-mini"]'),
@@ -207,10 +226,33 @@ def test_a_mistake_gets_one_line_with_file_section_and_key(tmp_path, text, words
         f'[models."openai/x"]\nbase_url = "http://127.0.0.1/v1?key={KEY}"',
         f'[run]\nkey = "{KEY}"',
         f'[providers]\napi_key = "{KEY}"',
+        f'[models."{KEY}"]\ntries = 1',
     ],
 )
 def test_a_key_in_the_file_is_refused_and_not_shown(tmp_path, text):
     assert "keys come only from the environment or .env; name the variable by key_variable" in complaint(tmp_path, text)
+
+
+def test_arguments_out_of_range_are_one_line():
+    with pytest.raises(
+        SettingError, match=r"^max_connections: input should be less than or equal to 10000, got 20000$"
+    ):
+        Config().settings("openai/x", max_connections=20_000)
+
+
+def test_bounds_of_the_file_are_those_of_the_settings():
+    for key, values in {
+        "max_connections": (1, 10_000), "requests_per_minute": (0.01, 1e9), "tokens_per_minute": (0.01, 1e12),
+        "timeout": (0.001, 86_400), "tries": (1, 100), "retry_seconds": (0, 604_800), "first_wait": (0, 3600),
+        "batch_requests": (1, 1_000_000), "batch_megabytes": (0.001, 10_000), "batch_size": (1, 10_000),
+    }.items():  # fmt: skip
+        for value in values:
+            assert KEYS[key].holds(value)
+            assert getattr(ModelSettings(**{key: value}), key) == value
+        for value in (-1, values[1] + 1):
+            assert not KEYS[key].holds(value)
+            with pytest.raises(ValidationError):
+                ModelSettings(**{key: value})
 
 
 def test_a_key_is_not_shown_in_a_syntax_error_or_a_wrong_section(tmp_path):
@@ -234,6 +276,8 @@ def test_keys_are_told_by_their_look(key):
         "cuda:1",
         "http://localhost:8000/v1",
         "claude-opus-4-5-20251101",
+        "https://my-api-gateway-prod.example/v1",
+        "hf-internal-testing",
     ],
 )
 def test_ordinary_settings_are_no_keys(text):

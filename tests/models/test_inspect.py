@@ -186,6 +186,49 @@ async def test_a_reply_without_choices_is_asked_for_again(mock: Any) -> None:
     assert (response.status, response.text, response.n_tries) == (Status.OK, "Sí", 2)
 
 
+async def test_tokens_of_tries_that_came_to_nothing_are_in_the_calls(mock: Any) -> None:
+    from inspect_ai.model import ModelOutput, ModelUsage
+
+    def paid(n_input: int) -> Any:
+        return ModelUsage(input_tokens=n_input, input_tokens_cache_read=30, output_tokens=5)
+
+    plan = iter([ModelOutput(usage=paid(100)), ModelOutput(usage=paid(100)), output("Sí", usage=paid(10))])
+    response = await ask(await mock(lambda *_: next(plan)))
+    assert (response.status, response.n_tries, response.passing) == (Status.OK, 3, False)
+    assert (response.input_tokens, response.cached_tokens, response.output_tokens) == (300, 90, 15)
+
+    failed = await ask(await mock(lambda *_: ModelOutput(usage=paid(100)), tries=2))
+    assert (failed.status, failed.n_tries, failed.passing) == (Status.FAILED, 2, True)
+    assert (failed.input_tokens, failed.cached_tokens, failed.output_tokens) == (260, 60, 10)
+
+
+@pytest.mark.parametrize("count", [-1, 2**53 + 1])
+async def test_a_count_that_cannot_be_is_none(mock: Any, count: int) -> None:
+    from inspect_ai.model import ModelUsage
+
+    usage = ModelUsage(input_tokens=count, output_tokens=count)
+    response = await ask(await mock(lambda *_: output("Sí", usage=usage)))
+    assert (response.input_tokens, response.output_tokens) == (None, None)
+
+
+async def test_a_key_that_comes_back_in_a_reply_is_hidden_and_other_texts_stay(through: Any, server: Any) -> None:
+    canned, choice = (type(server)._reply.__globals__[name] for name in ("Canned", "choice"))
+    said = "Sí {} sk-abcdefghijkl"
+    server.plan = [canned(200, {**choice(said.format(KEY), reasoning_content=KEY), "model": f"m-{KEY}"})]
+    response = await ask(await through())
+    assert (response.text, response.reasoning, response.revision) == (said.format("[key]"), "[key]", "m-[key]")
+
+
+async def test_no_part_of_a_key_is_left_where_the_words_are_cut(through: Any, server: Any) -> None:
+    canned = type(server)._reply.__globals__["Canned"]
+    model = await through()
+    for n in range(280, 301, 4):
+        server.plan = [canned(422, {"error": {"message": "x" * n + KEY, "code": "odd"}})]
+        response = await ask(model)
+        assert response.status is Status.FAILED
+        assert "sec" not in (response.error or "")
+
+
 async def test_slow_calls_end_at_the_time_limit(mock: Any) -> None:
     async def slow(*_: Any) -> Any:
         await asyncio.sleep(30)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from isogloss.models.anthropic_wire import STATUS_OF
-from isogloss.models.batches import BatchLine, BatchState, End, Post, decoded
+from isogloss.models.batches import BatchLine, BatchState, End, Post
 
 if TYPE_CHECKING:
     from isogloss.models.http import HttpReply
@@ -91,7 +91,7 @@ class AnthropicBatches:
 
     async def look(self, batch_id: str) -> BatchState:
         reply = await self._post.ask(lambda: self._post.http.get(f"{self._path}/{batch_id}"))
-        batch = decoded(reply.body, _Batch)
+        batch = self._post.decoded(reply.body, _Batch)
         counts = batch.request_counts
         if batch.processing_status != "ended":
             return BatchState("", counts.n - counts.processing, 0)
@@ -106,7 +106,7 @@ class AnthropicBatches:
     def read(self, line: bytes) -> BatchLine | None:
         try:
             custom_id, result = (found := _line_decoder.decode(line)).custom_id, found.result
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         if result.type == "succeeded" and bytes(result.message):
             return BatchLine(custom_id, 200, bytes(result.message))
@@ -134,7 +134,7 @@ class AnthropicBatches:
         return found
 
     async def _listed(self, path: str) -> _Page:
-        return decoded((await self._post.ask(lambda: self._post.http.get(path))).body, _Page)
+        return self._post.decoded((await self._post.ask(lambda: self._post.http.get(path))).body, _Page)
 
     async def cancel(self, batch_id: str) -> None:
         await self._post.ask(lambda: self._post.http.post(f"{self._path}/{batch_id}/cancel", b""))

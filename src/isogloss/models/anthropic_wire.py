@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from isogloss.models.dialect import Dialect
-from isogloss.models.faults import PassingError, words_in
-from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL, InnerError, Outcome, decode, tokens
+from isogloss.models.faults import PassingError, read_words, words_in
+from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL, InnerError, Outcome, decode
+from isogloss.models.usage import NOT_TOLD, Usage, counted
 from isogloss.models.wire import Wire
 from isogloss.records import Status
 
@@ -69,7 +70,7 @@ def read_reply(body: bytes) -> Outcome:
         raise InnerError(words._replace(http_status=statuses[0]) if statuses else words)
     if reply.content is None:
         if b'"content"' not in body:
-            raise InnerError(words_in(msgspec.json.decode(body)))
+            raise InnerError(read_words(body))
         raise PassingError(f"a reply without content (stop_reason {reply.stop_reason!r})")
     texts = [block.text for block in reply.content if block.type == "text" and block.text]
     text = texts[0] if len(texts) == 1 else "".join(texts)
@@ -78,16 +79,16 @@ def read_reply(body: bytes) -> Outcome:
         status, error = Status.OK, None
     else:
         status, error = _judge_stop(reply, text)
-    usage = reply.usage
+    n_input, n_cached, n_output = read_usage(reply.usage)
     return Outcome(
         status,
         text if text or status is Status.OK else None,
         "\n".join(thoughts) or None,
         reply.stop_reason,
         error,
-        _input_tokens(usage),
-        tokens(usage, "output_tokens"),
-        tokens(usage, "cache_read_input_tokens"),
+        n_input,
+        n_output,
+        n_cached,
         reply.model,
     )
 
@@ -111,13 +112,15 @@ def _judge_stop(reply: MessageReply, text: str) -> tuple[Status, str | None]:
     return Status.OK, None
 
 
-def _input_tokens(usage: object) -> int | None:
-    """All tokens of the prompt: those read from and written to the cache are told apart from the others."""
-    fresh = tokens(usage, "input_tokens")
+def read_usage(usage: object) -> Usage:
+    """The tokens that a usage tells; of the prompt's, those read from and written to the cache stand apart there."""
+    if not isinstance(usage, dict):
+        return NOT_TOLD
+    fresh, n_output = counted(usage.get("input_tokens")), counted(usage.get("output_tokens"))
     if fresh is None:
-        return None
-    read, written = tokens(usage, "cache_read_input_tokens"), tokens(usage, "cache_creation_input_tokens")
-    return fresh + (read or 0) + (written or 0)
+        return Usage(output_tokens=n_output)
+    n_read, n_written = (counted(usage.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
+    return Usage(fresh + (n_read or 0) + (n_written or 0), n_read, n_output)
 
 
 def _headers(key: str | None) -> dict[str, str]:
@@ -134,4 +137,4 @@ def _dialect(model_id: str) -> Dialect:
     )
 
 
-ANTHROPIC = Wire("anthropic", "/v1/messages", _headers, _dialect, read_reply)
+ANTHROPIC = Wire("anthropic", "/v1/messages", _headers, _dialect, read_reply, read_usage)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, Protocol, TypeV
 import msgspec
 
 from isogloss.errors import AbilityError, ModelError
-from isogloss.models.faults import PassingError, read_words
+from isogloss.models.faults import PassingError, clean, read_words
 from isogloss.models.retry import RetryPolicy, try_again
 
 if TYPE_CHECKING:
@@ -120,14 +120,6 @@ class Made(msgspec.Struct):
     id: str
 
 
-def decoded(body: bytes, kind: type[T]) -> T:
-    """A body as what it should be. Raises PassingError for another."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise PassingError(f"the reply says nothing of a batch: {read_words(body).message or 'empty body'}") from None
-
-
 class Post:
     """Sends what both APIs send, and reads errors as a live call does."""
 
@@ -136,6 +128,19 @@ class Post:
         self.chat_path = model.wire.path
         self._model = model
         self._policy = policy
+        self._secrets = model.secrets
+
+    def clean(self, text: str) -> str:
+        """What may be shown of a text of the provider's."""
+        return clean(text, self._secrets)
+
+    def decoded(self, body: bytes, kind: type[T]) -> T:
+        """A body as what it should be. Raises PassingError for another."""
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            words = self.clean(read_words(body).message) or "empty body"
+            raise PassingError(f"the reply says nothing of a batch: {words}") from None
 
     async def ask(self, send: Callable[[], Awaitable[HttpReply]]) -> HttpReply:
         """A reply with 200 to something that may be sent more than once.
@@ -195,7 +200,7 @@ class Post:
                 raise self.no_api()
             if reply.status == 200:
                 try:
-                    return decoded(reply.body, Made).id
+                    return self.decoded(reply.body, Made).id
                 except PassingError as fault:
                     raise UncertainError(fault.words) from None
             refusal = self.refusal(reply.status, reply.headers, reply.body)
@@ -214,7 +219,7 @@ class Post:
         try:
             return await send()
         except HttpError as fault:
-            raise PassingError(str(fault), unreachable=fault.kind == "connect") from None
+            raise PassingError(self.clean(str(fault)), unreachable=fault.kind == "connect") from None
 
     def refusal(self, status: int, headers: Mapping[str, str], body: bytes) -> PassingError | ModelError:
         """The fault that an error comes to."""

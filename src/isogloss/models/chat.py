@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from isogloss.errors import AbilityError, ModelError
-from isogloss.models.faults import PassingError, judge, passing, read_words, retry_after, scrub
+from isogloss.models.faults import PassingError, clean, judge, passing, read_words, retry_after
 from isogloss.models.grammar import grammar_of
 from isogloss.models.http import HttpClient, HttpError
-from isogloss.models.model import Abilities
-from isogloss.models.outcome import InnerError, Outcome
+from isogloss.models.model import Abilities, CalledOffError
+from isogloss.models.outcome import InnerError, Outcome, usage_in
 from isogloss.models.pace import Pace
-from isogloss.models.retry import RetryPolicy, try_again
+from isogloss.models.retry import CALLED_OFF, RetryPolicy, Tries, try_again
+from isogloss.models.secrets import LEAST_HIDDEN, hide
+from isogloss.models.usage import Usage
 from isogloss.models.wire import Wire
 from isogloss.records import Prompt, Response, Sampling, Status
 
@@ -33,15 +36,20 @@ class Endpoint(NamedTuple):
     def __repr__(self) -> str:
         return f"Endpoint({self.base_url!r})"
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may hold; shorter ones hide nothing."""
+        password = unquote(urlsplit(self.proxy).password or "") if self.proxy is not None else ""
+        return tuple(secret for secret in (self.key or "", password) if len(secret) >= 4)
 
-class _Count:
-    """How many requests one call has sent, and when the first went out."""
-
-    __slots__ = ("n", "started")
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.started = 0.0
+    @property
+    def way(self) -> str:
+        """How it is reached, for messages."""
+        if self.proxy is None:
+            return self.base_url
+        parts = urlsplit(self.proxy)
+        port = "" if parts.port is None else f":{parts.port}"
+        return f"{self.base_url} through the proxy {parts.scheme}://{parts.hostname}{port}"
 
 
 class ChatModel:
@@ -108,6 +116,9 @@ class ChatModel:
             total_timeout=timeout,
             proxy=endpoint.proxy,
         )
+        self._secrets = endpoint.secrets
+        key = endpoint.key or ""
+        self._hidden = key if len(key) >= LEAST_HIDDEN else None
         self._reached = False
 
     def __repr__(self) -> str:
@@ -128,6 +139,11 @@ class ChatModel:
         """What the provider refused, and what was done, in words."""
         return tuple(self._dialect.remarks)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may hold."""
+        return self._secrets
+
     async def open(self) -> None:
         """Open the session; sends nothing."""
         self.pace.resume()
@@ -143,13 +159,14 @@ class ChatModel:
 
     async def ask(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
         """Put one prompt; see `Model.ask`."""
-        count = _Count()
+        count = Tries()
         try:
             outcome = await self._try(prompt, sampling, count)
         except PassingError as fault:
-            outcome = await self._try_again(
-                lambda: self._try(prompt, sampling, count), fault, elapsed=time.perf_counter() - count.started
-            )
+            outcome = await self._try_again(lambda: self._try(prompt, sampling, count), fault, count)
+        if count.paid is not None:
+            told = Usage(outcome.input_tokens, outcome.cached_tokens, outcome.output_tokens)
+            outcome = outcome._replace(**count.total(told, outcome.status)._asdict())
         return Response(
             prompt_id=prompt.id,
             model=self.name,
@@ -166,6 +183,7 @@ class ChatModel:
             n_tries=count.n,
             seconds=time.perf_counter() - count.started,
             received_at=time.time(),
+            passing=outcome.passing,
         )
 
     # --- what live calls and batches share ----------------------------------------------------------------------------
@@ -203,7 +221,7 @@ class ChatModel:
         Raises
         ------
         PassingError
-            Where another try may help.
+            Where another try may help; with the tokens that the reply counts.
         ModelError
             Where every call would fail (bad key, unknown model, quota exhausted).
         """
@@ -214,10 +232,31 @@ class ChatModel:
         except InnerError as error:
             return self._error(status, headers, body, inside=error)
         except PassingError as fault:
-            raise PassingError(self._scrub(fault.words)) from None
+            raise PassingError(self._clean(fault.words), usage=self.wire.usage(usage_in(body))) from None
         if outcome.error is not None:
-            return outcome._replace(error=self._scrub(outcome.error))
-        return outcome
+            outcome = outcome._replace(error=self._clean(outcome.error))
+        return outcome if self._hidden is None else self._without_key(outcome, self._hidden)
+
+    def _without_key(self, outcome: Outcome, key: str) -> Outcome:
+        """A reply in which the key isn't, should it have come back; other texts that look like keys stay."""
+
+        if not (
+            key in (outcome.text or "")
+            or key in (outcome.reasoning or "")
+            or key in (outcome.finish_reason or "")
+            or key in (outcome.version or "")
+        ):
+            return outcome
+
+        def hidden(text: str | None) -> str | None:
+            return None if text is None else hide(text, (key,))
+
+        return outcome._replace(
+            text=hidden(outcome.text),
+            reasoning=hidden(outcome.reasoning),
+            finish_reason=hidden(outcome.finish_reason),
+            version=hidden(outcome.version),
+        )
 
     def learn_refusal(self, status: int, body: bytes, sampling: Sampling, *, sent: int | None = None) -> bool:
         """Learn from an error that refuses a parameter or the system role; say whether to send it once more.
@@ -242,7 +281,7 @@ class ChatModel:
 
     # --- one call -----------------------------------------------------------------------------------------------------
 
-    async def _try(self, prompt: Prompt, sampling: Sampling, count: _Count) -> Outcome:
+    async def _try(self, prompt: Prompt, sampling: Sampling, count: Tries) -> Outcome:
         """One try: one request, or a few where the provider refuses parameters."""
         outcome = None
         for left in range(_MOST_CHANGES, 0, -1):
@@ -252,7 +291,7 @@ class ChatModel:
         assert outcome is not None
         return outcome
 
-    async def _request(self, prompt: Prompt, sampling: Sampling, count: _Count, *, may_change: bool) -> Outcome | None:
+    async def _request(self, prompt: Prompt, sampling: Sampling, count: Tries, *, may_change: bool) -> Outcome | None:
         """One request, at its pace. None: something in it was refused, and the next one will be written otherwise."""
         pace, version = self.pace, self._dialect.version
         body = self.request_body(prompt, sampling)
@@ -269,6 +308,7 @@ class ChatModel:
             if status == 200 or not (may_change and self.learn_refusal(status, reply.body, sampling, sent=version)):
                 outcome = self.read_result(status, reply.headers, reply.body)
         except PassingError as fault:
+            count.pay(fault.usage)
             if fault.crowded:
                 pace.crowded(self._worth_waiting(fault.retry_after))
             else:
@@ -276,6 +316,8 @@ class ChatModel:
             raise
         except HttpError as fault:
             pace.lost()
+            if fault.kind == "long":
+                return Outcome(Status.FAILED, error=str(fault))
             raise self._fault(fault) from None
         except BaseException:
             pace.lost()
@@ -288,14 +330,15 @@ class ChatModel:
         return None if seconds is None or seconds > self._policy.max_seconds else seconds
 
     def _fault(self, fault: HttpError) -> PassingError:
-        return PassingError(self._scrub(str(fault)), unreachable=fault.kind == "connect" and not self._reached)
+        return PassingError(self._clean(str(fault)), unreachable=fault.kind == "connect" and not self._reached)
 
     def _error(
         self, status: int, headers: Mapping[str, str], body: bytes, *, inside: InnerError | None = None
     ) -> Outcome:
         """What an error comes to: an outcome, a PassingError, or a ModelError that ends the asking."""
         words = inside.words if inside is not None else read_words(body)
-        words = words._replace(message=self._scrub(words.message))
+        words = words._replace(message=self._clean(words.message))
+        usage = self.wire.usage(usage_in(body))
         if inside is not None and words.http_status is not None:
             status = words.http_status
         waits = retry_after(headers, body, now=time.time())
@@ -303,30 +346,30 @@ class ChatModel:
         if verdict.advice:
             raise ModelError(f"{self.name}: {self._advice(status, verdict.advice)} (HTTP {status}: {words.message})")
         if verdict.status is None:
-            raise passing(status, words, waits)
-        return Outcome(verdict.status, error=f"HTTP {status}: {words.message}")
+            raise passing(status, words, waits, usage)
+        return Outcome(verdict.status, error=f"HTTP {status}: {words.message}", **usage._asdict())
 
     def _advice(self, status: int, advice: str) -> str:
         if status == 401 and self._endpoint.key is None:
             return f"the server wants a key; set {self._endpoint.key_variable}"
         return advice.replace("check it", f"check {self._endpoint.key_variable}")
 
-    async def _try_again(
-        self, attempt: Callable[[], Awaitable[Outcome]], first: PassingError, *, elapsed: float
-    ) -> Outcome:
+    async def _try_again(self, attempt: Callable[[], Awaitable[Outcome]], first: PassingError, count: Tries) -> Outcome:
+        elapsed = time.perf_counter() - count.started
         try:
             return await try_again(attempt, first, self._policy, elapsed=elapsed, sleep=self.pace.sleep)
         except PassingError as last:
             if last.unreachable and not self._reached:
-                address = scrub(self._endpoint.base_url, self._secrets())
-                raise ModelError(
-                    f"{self.name}: no connection to {address} ({last.words}); "
-                    "is the server running, is the base URL right?"
-                ) from None
-            return Outcome(Status.FAILED, error=last.words)
+                question = "is the server running, is the base URL right?"
+                if self._endpoint.proxy is not None:
+                    question = "is the proxy right that http_proxy, https_proxy or all_proxy names?"
+                way = hide(self._endpoint.way, self._secrets)
+                raise ModelError(f"{self.name}: no connection to {way} ({last.words}); {question}") from None
+            return Outcome(Status.FAILED, error=last.told, passing=True)
+        except CalledOffError:
+            if count.paid is None:
+                raise
+            return Outcome(Status.FAILED, error=CALLED_OFF, passing=True)
 
-    def _secrets(self) -> tuple[str, ...]:
-        return (self._endpoint.key,) if self._endpoint.key else ()
-
-    def _scrub(self, text: str) -> str:
-        return scrub(text, self._secrets())
+    def _clean(self, text: str) -> str:
+        return clean(text, self._secrets)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pydantic import ValidationError
+
 from isogloss.errors import SettingError, UnknownNameError
-from isogloss.models.opening import checked_url, parse_name, providers
+from isogloss.models.opening import check_characters, checked_url, parse_name, providers
 from isogloss.models.secrets import looks_like_key, names_a_key, shown
-from isogloss.models.settings import ModelSettings
+from isogloss.models.settings import DTYPES, ModelSettings
 from isogloss.records import Price
 from isogloss.registry import unknown_name
 
@@ -36,24 +37,37 @@ class _Kind(NamedTuple):
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number(words: str, holds: Callable[[float], bool]) -> _Kind:
     return _Kind(words, lambda value: _is_number(value) and holds(value))  # type: ignore[arg-type]
 
 
-_TEXT = _Kind("some text", lambda value: isinstance(value, str) and bool(value.strip()))
+def _count(most: int) -> _Kind:
+    words = f"a whole number from 1 to {most:,}".replace(",", "_")
+    return _Kind(words, lambda value: isinstance(value, int) and _is_number(value) and 1 <= value <= most)
+
+
+def _above_0(most: float) -> _Kind:
+    return _number(f"a number above 0 and up to {most:,.0f}".replace(",", "_"), lambda value: 0 < value <= most)
+
+
+def _between(least: float, most: float) -> _Kind:
+    words = f"a number from {least:g} to {most:,.0f}".replace(",", "_")
+    return _number(words, lambda value: least <= value <= most)
+
+
+def _one_of(values: Collection[str]) -> _Kind:
+    return _Kind("one of " + ", ".join(values), lambda value: isinstance(value, str) and value in values)
+
+
+_TEXT = _Kind("some text", lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable())
 _VARIABLE = _Kind(
     'the name of an environment variable, e.g. "MY_SERVER_KEY"',
     lambda value: isinstance(value, str) and value.isidentifier() and value.isascii(),
 )
-_COUNT = _Kind(
-    "a whole number from 1 on", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1
-)
-_ABOVE_0 = _number("a number above 0", lambda value: value > 0)
-_FROM_0 = _number("a number from 0 on", lambda value: value >= 0)
-_SHARE = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
+_MOST_MINUTES = 525_600
 
 RATES = ("requests_per_minute", "tokens_per_minute")
 """Of a provider they are shared by all its models."""
@@ -62,24 +76,35 @@ PRICES = {"input_price": "input", "output_price": "output", "cached_price": "cac
 KEYS: Mapping[str, _Kind] = {
     "base_url": _TEXT,
     "key_variable": _VARIABLE,
-    "max_connections": _COUNT,
-    "requests_per_minute": _ABOVE_0,
-    "tokens_per_minute": _ABOVE_0,
-    "timeout": _ABOVE_0,
-    "tries": _COUNT,
-    "retry_seconds": _FROM_0,
-    "first_wait": _FROM_0,
-    "input_price": _FROM_0,
-    "output_price": _FROM_0,
-    "cached_price": _FROM_0,
-    "batch_price_share": _SHARE,
-    "batch_requests": _COUNT,
-    "batch_megabytes": _ABOVE_0,
+    "max_connections": _count(10_000),
+    "requests_per_minute": _between(0.01, 1e9),
+    "tokens_per_minute": _between(0.01, 1e12),
+    "timeout": _above_0(86_400),
+    "tries": _count(100),
+    "retry_seconds": _between(0, 604_800),
+    "first_wait": _between(0, 3600),
+    "input_price": _between(0, 1e6),
+    "output_price": _between(0, 1e6),
+    "cached_price": _between(0, 1e6),
+    "batch_price_share": _between(0, 1),
+    "batch_requests": _count(1_000_000),
+    "batch_megabytes": _between(0.001, 10_000),
     "device": _TEXT,
-    "dtype": _TEXT,
-    "batch_size": _COUNT,
+    "dtype": _one_of(DTYPES),
+    "batch_size": _count(10_000),
 }
-"""What may be set for a provider or a model."""
+"""What may be set for a provider or a model; the bounds are those of `ModelSettings`."""
+_OF_HF = frozenset({"device", "dtype", "batch_size"})
+_OF_BATCHES = frozenset({"batch_requests", "batch_megabytes", "batch_price_share"})
+_ONLY: Mapping[str, Collection[str]] = {
+    "openai": KEYS.keys() - _OF_HF,
+    "anthropic": KEYS.keys() - _OF_HF,
+    "inspect": KEYS.keys() - _OF_HF - _OF_BATCHES,
+    "gguf": frozenset({"max_connections", "timeout"}),
+    "hf": frozenset({"max_connections"}) | _OF_HF,
+    "scripted": frozenset({"max_connections"}),
+}
+"""What has a meaning for a provider's models."""
 SECTIONS = ("providers", "models", "run")
 RUN_KEYS = ("pause_minutes", "reasoning_tags")
 
@@ -114,6 +139,11 @@ class Config:
         ModelSettings
             Its rates are the model's own; those of a provider are in `throttle`. Its price is set only where the
             file says one: see `isogloss.models.prices.price_of`.
+
+        Raises
+        ------
+        SettingError
+            For an argument out of range.
         """
         values = self.values(name)
         if base_url is not None:
@@ -122,7 +152,11 @@ class Config:
             values["max_connections"] = max_connections
         prices = {PRICES[key]: values.pop(key) for key in PRICES if key in values}
         price = Price.model_validate(prices) if prices else None
-        return ModelSettings.model_validate({**values, "price": price})
+        try:
+            return ModelSettings.model_validate({**values, "price": price})
+        except ValidationError as error:  # only of the arguments: the file was checked when it was read
+            first = error.errors()[0]
+            raise SettingError(f"{first['loc'][0]}: {_lower(first['msg'])}, got {shown(first['input'])}") from None
 
     def values(self, name: str) -> dict[str, Value]:
         """What the file sets for a model, its provider's settings among them (but not their rates)."""
@@ -213,11 +247,15 @@ def _sections(document: Mapping[str, object], kind: str, file: str) -> Iterator[
         is_model = kind == "models"
         if looks_like_key(name) or (names_a_key(name) and not isinstance(section, dict)):
             raise SettingError(f"{file}: [{kind}]: {NO_KEYS}")
+        try:
+            check_characters(name)
+        except SettingError as error:
+            raise SettingError(f"{file}: [{kind}]: {error}") from None
         where = f'{file}: [{kind}."{name}"]' if is_model else f"{file}: [{kind}.{name}]"
         _check_name(name, where, is_model=is_model)
         if not isinstance(section, dict):
             raise SettingError(f"{where}: expected a section, got {shown(section)}")
-        yield name, _checked(section, where)
+        yield name, _checked(section, where, provider=name.partition("/")[0])
 
 
 def _check_name(name: str, where: str, *, is_model: bool) -> None:
@@ -233,7 +271,7 @@ def _check_name(name: str, where: str, *, is_model: bool) -> None:
         raise SettingError(f"{where}: leave out the revision; what is set holds for every revision of a model")
 
 
-def _checked(section: Mapping[str, object], where: str) -> Section:
+def _checked(section: Mapping[str, object], where: str, *, provider: str) -> Section:
     """A section of settings, all of them known and possible."""
     values: dict[str, Value] = {}
     for key, value in section.items():
@@ -241,6 +279,9 @@ def _checked(section: Mapping[str, object], where: str) -> Section:
             raise _unknown(where, "setting", key, KEYS, value=value)
         if looks_like_key(value):
             raise SettingError(f"{where}: {key}: {NO_KEYS}")
+        if key not in _ONLY[provider]:
+            meant = ", ".join(name for name, keys in _ONLY.items() if key in keys)
+            raise SettingError(f"{where}: {key}: means nothing for models of {provider}; only for those of {meant}")
         if not KEYS[key].holds(value):
             raise SettingError(f"{where}: {key}: expected {KEYS[key].words}, got {shown(value)}")
         assert isinstance(value, str | int | float)
@@ -264,8 +305,9 @@ def _pause(run: Mapping[str, object], where: str) -> float | None:
         if key not in RUN_KEYS:
             raise _unknown(where, "setting", key, RUN_KEYS, value=value)
     value = run.get("pause_minutes")
-    if value is not None and not _FROM_0.holds(value):
-        raise SettingError(f"{where}: pause_minutes: expected {_FROM_0.words}, got {shown(value)}")
+    kind = _between(0, _MOST_MINUTES)
+    if value is not None and not kind.holds(value):
+        raise SettingError(f"{where}: pause_minutes: expected {kind.words}, got {shown(value)}")
     return float(value) if isinstance(value, int | float) else None
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 import msgspec
 
+from isogloss.models.secrets import hide
+from isogloss.models.usage import NOT_TOLD, Usage
 from isogloss.records import Status
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -39,22 +42,38 @@ _KEY_WORDS = re.compile(
 _RETRY_DELAY = re.compile(rb'"retry_?delay"\s*:\s*"(\d+(?:\.\d+)?)s"', re.IGNORECASE)
 _KEY_SHAPE = re.compile(r"\b(?:(?:sk|pk|rk|gsk|xai|hf|nvapi)[-_]|AIza)[A-Za-z0-9*_.-]{6,}|[^\s\"']*\*{3,}[^\s\"']*")
 _SHOWN = 300
+_READ = 2000
+"""Characters of a text that are looked through."""
+_LONGEST_WAIT = 365 * 86_400.0
 
 
 class PassingError(Exception):
     """A fault that another try may mend.
 
-    `retry_after` is in seconds, None where the provider names no time; `crowded`: it was asked too much at once.
+    `retry_after` is in seconds, None where the provider names no time; `crowded`: it was asked too much at once;
+    `usage`: tokens that the provider counts for what came.
     """
 
     def __init__(
-        self, words: str, *, retry_after: float | None = None, unreachable: bool = False, crowded: bool = False
+        self,
+        words: str,
+        *,
+        retry_after: float | None = None,
+        unreachable: bool = False,
+        crowded: bool = False,
+        usage: Usage = NOT_TOLD,
     ) -> None:
         super().__init__(words)
         self.words = words
         self.retry_after = retry_after
         self.unreachable = unreachable
         self.crowded = crowded
+        self.usage = usage
+
+    @property
+    def told(self) -> str:
+        """The words, and how long the provider asks to wait."""
+        return self.words + (f"; asks to wait {self.retry_after:.0f} s" if (self.retry_after or 0) >= 1 else "")
 
 
 class ProviderWords(NamedTuple):
@@ -70,30 +89,48 @@ class ProviderWords(NamedTuple):
     """Status code told inside a body that itself came with 200."""
 
 
+def one_line(text: str) -> str:
+    """The beginning of a text on one line: long enough for all that is shown, and not to be shown as it is."""
+    return " ".join(text[: 4 * _READ].split())[:_READ]
+
+
 def shorten(text: str) -> str:
-    """One line of at most 300 characters."""
-    line = " ".join(text.split())
+    """One line of at most 300 characters. A text of a provider's is scrubbed before, or half a key may be left."""
+    line = one_line(text)
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Text without the secrets, and without anything of the shape of a provider's key (also a masked one)."""
+    """Text without the secrets, and without anything of the shape of a provider's key (also a masked one).
+
+    A secret is also found with line breaks in it, and where the text's end cuts it off.
+    """
     for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[key]")
+        if not secret:
+            continue
+        text = hide(text, (secret,))
+        text = re.sub(r"\s*".join(map(re.escape, secret)), "[key]", text)
+        cut = next((n for n in range(len(secret) - 1, 7, -1) if text.endswith(secret[:n])), 0)
+        if cut:
+            text = text[:-cut] + "[key]"
     return _KEY_SHAPE.sub("[key]", text)
+
+
+def clean(text: str, secrets: Iterable[str]) -> str:
+    """What may be shown of a provider's text: one line of at most 300 characters, no key in it."""
+    return shorten(scrub(one_line(text), secrets))
 
 
 def read_words(body: bytes) -> ProviderWords:
     """Find the provider's words in the body of an error, whatever its shape.
 
     Known: `{"error": {"message", "type", "code", "param"}}`, `{"error": "…"}`, a list with such an object in it,
-    `{"message": …}`, `{"detail": …}`; otherwise the body itself, as text.
+    `{"message": …}`, `{"detail": …}`; otherwise the body itself, as text. It may be long and hold a key: see `clean`.
     """
     try:
         found: object = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ProviderWords(shorten(body.decode("utf-8", "replace")))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ProviderWords(one_line(body[: 4 * _READ].decode("utf-8", "replace")))
     return words_in(found)
 
 
@@ -102,15 +139,15 @@ def words_in(found: object) -> ProviderWords:
     if isinstance(found, list) and found:
         found = found[0]
     if not isinstance(found, dict):
-        return ProviderWords(shorten(_as_text(found)))
+        return ProviderWords(one_line(_as_text(found)))
     inner = found.get("error", found)
     if not isinstance(inner, dict):
-        return ProviderWords(shorten(_as_text(inner)), _codes(found))
+        return ProviderWords(one_line(_as_text(inner)), _codes(found))
     message = next((inner[key] for key in ("message", "detail", "error", "msg") if inner.get(key)), inner)
     metadata = inner.get("metadata")
     code = inner.get("code")
     return ProviderWords(
-        shorten(_as_text(message)),
+        one_line(_as_text(message)),
         _codes(inner),
         _as_text(inner["param"]) if inner.get("param") else "",
         isinstance(metadata, dict) and ("flagged_input" in metadata or "reasons" in metadata),
@@ -131,7 +168,15 @@ def _as_text(value: object) -> str:
 
 
 def retry_after(headers: Mapping[str, str], body: bytes, *, now: float) -> float | None:
-    """Seconds the provider asks to wait: `retry-after-ms`, `Retry-After` (seconds or date) or a delay in the body."""
+    """Seconds the provider asks to wait, a year at most.
+
+    From `retry-after-ms`, `Retry-After` (seconds or date) or a delay in the body; None for what is none of these.
+    """
+    seconds = _asked_wait(headers, body, now)
+    return None if seconds is None else min(seconds, _LONGEST_WAIT)
+
+
+def _asked_wait(headers: Mapping[str, str], body: bytes, now: float) -> float | None:
     milliseconds = headers.get("retry-after-ms")
     if milliseconds is not None and _is_number(milliseconds):
         return float(milliseconds) / 1000
@@ -140,8 +185,9 @@ def retry_after(headers: Mapping[str, str], body: bytes, *, now: float) -> float
         if _is_number(value):
             return float(value)
         try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-        except ValueError:
+            moment = parsedate_to_datetime(value)
+            return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+        except (ValueError, TypeError, OverflowError, IndexError):
             return None
     found = _RETRY_DELAY.search(body)
     return float(found[1]) if found else None
@@ -178,6 +224,8 @@ def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
         return Verdict(advice="the quota is used up; check the account's billing, then run the same command again")
     if status == 404 or words.codes & _NO_MODEL:
         return Verdict(advice="no such model at this address; check the model's name and the base URL")
+    if status == 407:
+        return Verdict(advice="the proxy wants a user and password; put them into the variable that names it")
     if 300 <= status < 400:
         return Verdict(advice="the address has moved; check the base URL")
     if status in _RETRIED or status == 200:
@@ -185,7 +233,7 @@ def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
     return Verdict(Status.FAILED)
 
 
-def passing(status: int, words: ProviderWords, waits: float | None) -> PassingError:
+def passing(status: int, words: ProviderWords, waits: float | None, usage: Usage = NOT_TOLD) -> PassingError:
     """The fault of an error that another try may mend."""
     crowded = status in _CROWDED or bool(words.codes & _CROWDED_CODES)
-    return PassingError(f"HTTP {status}: {words.message}", retry_after=waits, crowded=crowded)
+    return PassingError(f"HTTP {status}: {words.message}", retry_after=waits, crowded=crowded, usage=usage)

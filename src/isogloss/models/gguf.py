@@ -10,7 +10,7 @@ from typing import NamedTuple
 from isogloss.errors import DataError, ModelError
 from isogloss.models.answer_probability import Tokens, answer_logprobs, wanted_tokens
 from isogloss.models.chat import ChatModel, Endpoint
-from isogloss.models.faults import read_words
+from isogloss.models.faults import read_words, shorten
 from isogloss.models.folding import fold_system
 from isogloss.models.grammar import grammar_of
 from isogloss.models.http import HttpError
@@ -184,7 +184,7 @@ class GgufModel:
             else:
                 if reply.status == 200:
                     return
-                words = read_words(reply.body).message
+                words = shorten(read_words(reply.body).message)
             await asyncio.sleep(0.05)
         raise ModelError(f"{self.name}: the llama.cpp server doesn't get ready ({ended or words})")
 
@@ -239,7 +239,7 @@ class GgufModel:
             rendered = await session.calls.rendered(prompt.messages)
         except (HttpError, RefusedError) as fault:  # a template may turn down an order of messages
             if prompt.candidates:
-                return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault))
+                return self._response(prompt, repeat, started, status=Status.FAILED, **_fault(fault))
         if prompt.candidates and rendered is not None:
             return await self._score(session, prompt, repeat, rendered, started, rendered=rendered)
         response = await session.chat.ask(prompt, sampling, repeat)  # it has its own words for faults, and tries again
@@ -256,7 +256,7 @@ class GgufModel:
         try:
             reply = await session.calls.continuation(text, sampling, grammar)
         except (HttpError, RefusedError) as fault:
-            return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault))
+            return self._response(prompt, repeat, started, status=Status.FAILED, **_fault(fault))
         return self._response(
             prompt,
             repeat,
@@ -282,7 +282,7 @@ class GgufModel:
             answers = [await self._candidate(calls, text[-_TAIL:], candidate) for candidate in prompt.candidates]
             logprobs = answer_logprobs(answers, await calls.distributions(before, wanted_tokens(answers)))
         except (HttpError, RefusedError) as fault:
-            return self._response(prompt, repeat, started, status=Status.FAILED, error=str(fault), rendered=rendered)
+            return self._response(prompt, repeat, started, status=Status.FAILED, rendered=rendered, **_fault(fault))
         return self._response(
             prompt,
             repeat,
@@ -362,6 +362,11 @@ def _check_running(name: str, process: LlamaProcess) -> None:
     ended = process.ended()
     if ended is not None:
         raise ModelError(f"{name}: the llama.cpp server is gone ({ended}); run the same command again") from None
+
+
+def _fault(fault: HttpError | RefusedError) -> dict[str, str | bool]:
+    """What a response says of a fault; a connection that broke may hold another time."""
+    return {"error": str(fault), "passing": isinstance(fault, HttpError)}
 
 
 def _is_path(source: str) -> bool:

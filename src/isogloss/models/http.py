@@ -6,8 +6,10 @@ The good path is lean: no per-call timeout object, no cookie jar, no redirects, 
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Mapping
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import aiohttp
 from aiohttp.payload import Payload
@@ -15,7 +17,10 @@ from yarl import URL
 
 from isogloss.errors import ModelError
 
-FaultKind = Literal["connect", "timeout", "cut"]
+FaultKind = Literal["connect", "timeout", "cut", "long"]
+
+MOST_BYTES = 64_000_000
+"""Of one reply, unpacked; a file that goes to the disk may be longer."""
 
 LONG_TRANSFER = 3600.0
 """Seconds that a large file may take."""
@@ -33,8 +38,8 @@ class HttpReply(NamedTuple):
 class HttpError(Exception):
     """No whole reply came.
 
-    `kind` is "connect" (nothing was sent), "timeout" (no end within the time) or "cut" (the connection broke,
-    or what came isn't HTTP). The text never holds a header.
+    `kind` is "connect" (nothing was sent), "timeout" (no end within the time), "cut" (the connection broke,
+    or what came isn't HTTP) or "long" (more came than is read). The text is one line and never holds a header.
     """
 
     def __init__(self, kind: FaultKind, words: str) -> None:
@@ -74,25 +79,38 @@ class HttpClient:
         self._max_connections = max_connections
         self._timeout = aiohttp.ClientTimeout(total=total_timeout, sock_connect=connect_timeout)
         self._proxy = proxy
+        self._options: dict[str, Any] = {}
+        """Of each request, where a proxy stands between."""
         self._urls: dict[str, URL] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
         """Make the session on the running event loop."""
-        proxy, auth = None, None
+        proxy, headers = None, self._headers
         if self._proxy is not None:
-            proxy = URL(self._proxy)
-            if proxy.user is not None:
-                auth = aiohttp.BasicAuth(proxy.user, proxy.password or "")
-                proxy = proxy.with_user(None)
+            proxy, self._options = self._through(URL(self._proxy))
+            headers = {}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._max_connections),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=self._headers,
+            headers=headers,
             timeout=self._timeout,
             proxy=proxy,
-            proxy_auth=auth,
         )
+
+    def _through(self, proxy: URL) -> tuple[URL, dict[str, Any]]:
+        """A proxy without its user, and what each request says then.
+
+        aiohttp shows a session's own headers to the proxy too, the key among them; a request's it keeps for the server.
+        """
+        asked = {}
+        if proxy.user is not None:
+            given = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
+            asked = {"Proxy-Authorization": f"Basic {given}"}
+            proxy = proxy.with_user(None)
+        if self._base_url.startswith("https:"):
+            return proxy, {"headers": self._headers, "proxy_headers": asked}
+        return proxy, {"headers": {**self._headers, **asked}}
 
     async def close(self) -> None:
         """Close all connections. Safe to call twice."""
@@ -116,8 +134,12 @@ class HttpClient:
         if url is None:
             url = self._urls[path] = URL(self._base_url + path)
         try:
-            async with session.request(method, url, data=body, allow_redirects=False) as reply:
-                return HttpReply(reply.status, reply.headers, await reply.read())
+            async with session.request(method, url, data=body, allow_redirects=False, **self._options) as reply:
+                content = reply.content
+                whole = await content.readany()
+                if not content.at_eof() or len(whole) > MOST_BYTES:
+                    whole = await _rest(content, whole)
+                return HttpReply(reply.status, reply.headers, whole)
         except (aiohttp.ClientError, OSError) as error:
             raise self._fault(error, self._timeout) from None
 
@@ -150,10 +172,15 @@ class HttpClient:
         timeout = aiohttp.ClientTimeout(total=limit, sock_connect=self._timeout.sock_connect)
         try:
             async with session.request(
-                method, URL(self._base_url + path), data=data, headers=headers, timeout=timeout, allow_redirects=False
+                method,
+                URL(self._base_url + path),
+                data=data,
+                timeout=timeout,
+                allow_redirects=False,
+                **{**self._options, "headers": {**self._options.get("headers", {}), **headers}},
             ) as reply:
                 if target is None or reply.status != 200:
-                    return HttpReply(reply.status, reply.headers, await reply.read())
+                    return HttpReply(reply.status, reply.headers, await _rest(reply.content, b""))
                 async for piece in reply.content.iter_any():
                     target.write(piece)
                 return HttpReply(reply.status, reply.headers, b"")
@@ -170,10 +197,25 @@ class HttpClient:
         return HttpError("cut", _words(error))
 
 
+async def _rest(content: aiohttp.StreamReader, first: bytes) -> bytes:
+    """All of a reply whose beginning was read. Raises HttpError for one without a sensible end."""
+    pieces, n_bytes = [first], len(first)
+    while n_bytes <= MOST_BYTES:
+        piece = await content.readany()
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        n_bytes += len(piece)
+    raise HttpError("long", f"the reply is longer than {MOST_BYTES // 1_000_000} MB")
+
+
 def _words(error: Exception) -> str:
-    """What a client's error says, without the request it quotes."""
+    """What a client's error says in one line, without the request it quotes and the bytes it points at."""
     if isinstance(error, aiohttp.ClientResponseError):
-        return error.message or type(error).__name__
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+        text = error.message
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror
+    else:
+        text = re.sub(r"<\w+: \d+, message=(['\"])(.*?)\.?\1>", r"\2", str(error)).removeprefix("400, message:")
+    text = re.sub(r":?\s*\bb(['\"])(?:\\.|(?!\1).)*\1[.^\s]*", " ", text, flags=re.DOTALL)
+    return " ".join(text.split()) or type(error).__name__

@@ -20,12 +20,14 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isogloss.errors import AbilityError, ModelError
-from isogloss.models.faults import PassingError, ProviderWords, judge, scrub, shorten, words_in
-from isogloss.models.model import Abilities
+from isogloss.models.faults import PassingError, ProviderWords, clean, judge, one_line, words_in
+from isogloss.models.model import Abilities, CalledOffError
 from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL
 from isogloss.models.pace import Pace, Throttle
-from isogloss.models.retry import RetryPolicy, try_again
+from isogloss.models.retry import CALLED_OFF, RetryPolicy, Tries, try_again
+from isogloss.models.secrets import LEAST_HIDDEN, hide
 from isogloss.models.settings import ModelSettings
+from isogloss.models.usage import Usage, counted
 from isogloss.records import Prompt, Response, Sampling, Status
 
 if TYPE_CHECKING:
@@ -174,26 +176,39 @@ class InspectModel:
             raise AbilityError(f"{self.name} only chats, and can't go on with a raw text; take a model of hf/ or gguf/")
         if sampling.constrained:
             raise AbilityError(f"{self.name} can't be held to a form of answer; leave 'constrained' off")
-        n_tries, started = 0, time.perf_counter()
+        tries = Tries()
 
         async def attempt() -> Response:
-            nonlocal n_tries, started
             await self._pace.enter(sum(len(message.content) for message in prompt.messages))
-            if n_tries == 0:
-                started = time.perf_counter()
-            n_tries += 1
-            return await self._request(prompt, sampling, repeat)
+            if tries.n == 0:
+                tries.started = time.perf_counter()
+            tries.n += 1
+            try:
+                return await self._request(prompt, sampling, repeat)
+            except PassingError as fault:
+                tries.pay(fault.usage)
+                raise
 
         try:
             try:
                 response = await attempt()
             except PassingError as fault:
-                elapsed = time.perf_counter() - started
+                elapsed = time.perf_counter() - tries.started
                 response = await try_again(attempt, fault, self._policy, elapsed=elapsed, sleep=self._pace.sleep)
         except PassingError as last:
-            response = self._failed(prompt, repeat, Status.FAILED, last.words)
+            response = self._failed(prompt, repeat, Status.FAILED, last.told, passing=True)
+        except CalledOffError:
+            if tries.paid is None:
+                raise
+            response = self._failed(prompt, repeat, Status.FAILED, CALLED_OFF, passing=True)
+        last_usage = Usage(response.input_tokens, response.cached_tokens, response.output_tokens)
         return response.model_copy(
-            update={"n_tries": n_tries, "seconds": time.perf_counter() - started, "received_at": time.time()}
+            update={
+                "n_tries": tries.n,
+                "seconds": time.perf_counter() - tries.started,
+                "received_at": time.time(),
+                **tries.total(last_usage, response.status)._asdict(),
+            }
         )
 
     async def _request(self, prompt: Prompt, sampling: Sampling, repeat: int) -> Response:
@@ -211,7 +226,8 @@ class InspectModel:
         response = self._read(outcome, prompt, repeat)
         self._pace.answered((response.input_tokens or 0) + (response.output_tokens or 0))
         if outcome.empty:
-            raise PassingError("a reply without choices")
+            usage = Usage(response.input_tokens, response.cached_tokens, response.output_tokens)
+            raise PassingError("a reply without choices", usage=usage)
         return response
 
     def _config(self, sampling: Sampling) -> GenerateConfig:
@@ -229,14 +245,13 @@ class InspectModel:
 
     def _read(self, output: ModelOutput, prompt: Prompt, repeat: int) -> Response:
         """What a reply comes to."""
-        usage = output.usage
-        cached, written = (usage.input_tokens_cache_read, usage.input_tokens_cache_write) if usage else (None, None)
+        usage = _usage(output)
         reason = output.stop_reason if not output.empty else "unknown"
         reasoning, text, declined = _parts(output)
         status, error = _STATUS.get(reason, Status.FAILED), _WORDS.get(reason)
         details = output.choices[0].stop_details if not output.empty else None
         if reason == "content_filter" and details is not None and details.explanation:
-            error = self._scrub(f"{error}: {shorten(details.explanation)}")
+            error = self._clean(f"{error}: {details.explanation}")
         if status is Status.OK and declined:
             status = Status.REFUSED
         elif status is Status.OK and not text and reasoning:
@@ -246,16 +261,16 @@ class InspectModel:
         return Response(
             prompt_id=prompt.id,
             model=self.name,
-            revision=self.revision or output.model or None,
+            revision=self.revision or self._without_key(output.model) or None,
             repeat=repeat,
             status=status,
-            text=text or "" if status is Status.OK else text,
-            reasoning=reasoning,
+            text=self._without_key(text or "" if status is Status.OK else text),
+            reasoning=self._without_key(reasoning),
             finish_reason=reason,
             error=error,
-            input_tokens=None if usage is None else usage.input_tokens + (cached or 0) + (written or 0),
-            cached_tokens=cached,
-            output_tokens=None if usage is None else usage.output_tokens,
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
         )
 
     def _faulty(self, fault: Exception, model: Model, prompt: Prompt, repeat: int) -> Response:
@@ -291,9 +306,15 @@ class InspectModel:
             raise PassingError(line, retry_after=waits)
         return self._failed(prompt, repeat, Status.FAILED, line)
 
-    def _failed(self, prompt: Prompt, repeat: int, status: Status, words: str) -> Response:
+    def _failed(self, prompt: Prompt, repeat: int, status: Status, words: str, *, passing: bool = False) -> Response:
         return Response(
-            prompt_id=prompt.id, model=self.name, revision=self.revision, repeat=repeat, status=status, error=words
+            prompt_id=prompt.id,
+            model=self.name,
+            revision=self.revision,
+            repeat=repeat,
+            status=status,
+            error=words,
+            passing=passing,
         )
 
     def _words(self, fault: Exception) -> ProviderWords:
@@ -302,12 +323,17 @@ class InspectModel:
         if isinstance(body, dict) and body:
             words = words_in(body)
         else:
-            text = shorten(_MARKUP.sub("", str(getattr(fault, "message", None) or fault))).removeprefix("ERROR: ")
+            text = one_line(_MARKUP.sub("", str(getattr(fault, "message", None) or fault))).removeprefix("ERROR: ")
             words = ProviderWords(text or type(fault).__name__)
-        return words._replace(message=self._scrub(words.message))
+        return words._replace(message=self._clean(words.message))
 
-    def _scrub(self, text: str) -> str:
-        return scrub(text, self._secrets)
+    def _clean(self, text: str) -> str:
+        return clean(text, self._secrets)
+
+    def _without_key(self, text: str | None) -> str | None:
+        """A text of a reply, in which only the key itself is hidden."""
+        hidden = (self._key,) if self._key is not None and len(self._key) >= LEAST_HIDDEN else ()
+        return None if text is None else hide(text, hidden)
 
 
 async def _caught(work: Awaitable[T]) -> T | Exception:
@@ -319,6 +345,18 @@ async def _caught(work: Awaitable[T]) -> T | Exception:
     if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
         raise outcome
     return outcome
+
+
+def _usage(output: ModelOutput) -> Usage:
+    """The tokens that a reply tells; Inspect AI keeps those read from and written to a cache apart."""
+    if output.usage is None:
+        return Usage()
+    usage = output.usage
+    cached, written = counted(usage.input_tokens_cache_read), counted(usage.input_tokens_cache_write)
+    fresh, n_output = counted(usage.input_tokens), counted(usage.output_tokens)
+    if fresh is None:
+        return Usage(output_tokens=n_output)
+    return Usage(fresh + (cached or 0) + (written or 0), cached, n_output)
 
 
 async def _estimated_tokens(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from isogloss.models.answer_probability import Tokens
-from isogloss.models.faults import read_words
+from isogloss.models.faults import read_words, shorten
 from isogloss.models.http import HttpClient
 from isogloss.records import Message, Sampling
 
@@ -129,7 +129,7 @@ class LlamaCalls:
         else:
             reply = await self._http.post(path, msgspec.json.encode(request))
         if reply.status != 200:
-            raise RefusedError(f"HTTP {reply.status}: {read_words(reply.body).message}")
+            raise RefusedError(f"HTTP {reply.status}: {shorten(read_words(reply.body).message)}")
         try:
             return msgspec.json.decode(reply.body, type=kind)
         except msgspec.DecodeError as error:

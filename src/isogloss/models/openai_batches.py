@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from isogloss.models.batches import BatchLine, BatchState, End, Made, NotThereError, Post, decoded
-from isogloss.models.faults import scrub, shorten
+from isogloss.models.batches import BatchLine, BatchState, End, Made, NotThereError, Post
 
 if TYPE_CHECKING:
     from isogloss.models.http import HttpReply
@@ -99,7 +98,7 @@ class OpenAIBatches:
                 return await http.upload("/files", content, fields={"purpose": "batch"})
 
         try:
-            uploaded = decoded((await self._post.ask(upload)).body, Made)
+            uploaded = self._post.decoded((await self._post.ask(upload)).body, Made)
         except NotThereError:
             raise self._post.no_api() from None
         wish = {
@@ -112,7 +111,7 @@ class OpenAIBatches:
 
     async def look(self, batch_id: str) -> BatchState:
         reply = await self._post.ask(lambda: self._post.http.get(f"/batches/{batch_id}"))
-        batch = decoded(reply.body, _Batch)
+        batch = self._post.decoded(reply.body, _Batch)
         counts = batch.request_counts or _Counts()
         faults = (batch.errors and batch.errors.data) or []
         n_done = counts.completed + counts.failed
@@ -121,7 +120,7 @@ class OpenAIBatches:
             n_done,
             n_done,
             tuple(f"/files/{id_}/content" for id_ in (batch.output_file_id, batch.error_file_id) if id_),
-            _words(faults),
+            self._post.clean(_words(faults)),
             any(
                 fault.code == "token_limit_exceeded" or _ENQUEUED.search(fault.message or "") is not None
                 for fault in faults
@@ -135,12 +134,12 @@ class OpenAIBatches:
     def read(self, line: bytes) -> BatchLine | None:
         try:
             found = _line_decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         if found.response is not None:
             return BatchLine(found.custom_id, found.response.status_code, bytes(found.response.body))
         fault = found.error or _Fault()
-        words = fault.message or fault.code or "no response"
+        words = self._post.clean(fault.message or fault.code or "no response")
         if fault.code in _NEVER_SENT:
             return BatchLine(found.custom_id, 0, b"", words)
         return BatchLine(found.custom_id, 504, _encode({"error": {"message": words, "code": fault.code}}))
@@ -158,7 +157,7 @@ class OpenAIBatches:
         return []
 
     async def _listed(self, path: str) -> _Page:
-        return decoded((await self._post.ask(lambda: self._post.http.get(path))).body, _Page)
+        return self._post.decoded((await self._post.ask(lambda: self._post.http.get(path))).body, _Page)
 
     async def cancel(self, batch_id: str) -> None:
         await self._post.ask(lambda: self._post.http.post(f"/batches/{batch_id}/cancel", b""))
@@ -166,4 +165,4 @@ class OpenAIBatches:
 
 def _words(faults: list[_Fault]) -> str:
     told = (f"{fault.message or 'no words'}" + (f" ({fault.code})" if fault.code else "") for fault in faults[:3])
-    return shorten(scrub("; ".join(dict.fromkeys(told)), ()))
+    return "; ".join(dict.fromkeys(told))

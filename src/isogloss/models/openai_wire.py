@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from isogloss.models.dialect import Dialect
-from isogloss.models.faults import PassingError, shorten, words_in
-from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL, InnerError, Outcome, decode, tokens
+from isogloss.models.faults import PassingError, one_line, read_words, words_in
+from isogloss.models.outcome import NO_TEXT_IN_LIMIT, ONLY_REASONING, TOOL_CALL, InnerError, Outcome, decode
+from isogloss.models.usage import NOT_TOLD, Usage, counted
 from isogloss.models.wire import Wire
 from isogloss.records import Status
 
@@ -88,25 +89,31 @@ def read_reply(body: bytes) -> Outcome:
         status, error_words = _judge_choice(choice, message, text)
     if status is Status.REFUSED:
         text = text or message.refusal
-    usage = reply.usage
+    n_input, n_cached, n_output = read_usage(reply.usage)
     return Outcome(
         status,
         text,
         _reasoning(message),
         choice.finish_reason,
         error_words,
-        tokens(usage, "prompt_tokens"),
-        tokens(usage, "completion_tokens"),
-        _cached_tokens(usage),
+        n_input,
+        n_output,
+        n_cached,
         _version(reply),
     )
 
 
-def _cached_tokens(usage: object) -> int | None:
-    """Tokens of the prompt that were read from a cache; never more than there are."""
-    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-    cached = tokens(details, "cached_tokens")
-    return cached if cached is None or cached <= (tokens(usage, "prompt_tokens") or 0) else None
+def read_usage(usage: object) -> Usage:
+    """The tokens that a usage tells; those read from a cache are never more than there are."""
+    if not isinstance(usage, dict):
+        return NOT_TOLD
+    n_input, n_cached = counted(usage.get("prompt_tokens")), None
+    details = usage.get("prompt_tokens_details")
+    if n_input is not None and isinstance(details, dict):
+        n_cached = counted(details.get("cached_tokens"))
+        if n_cached is not None and n_cached > n_input:
+            n_cached = None
+    return Usage(n_input, n_cached, counted(usage.get("completion_tokens")))
 
 
 def _judge_choice(choice: Choice, message: ReplyMessage, text: str | None) -> tuple[Status, str | None]:
@@ -135,12 +142,10 @@ def _without_choice(reply: ChatReply, body: bytes) -> Outcome:
     if not feedback and b'"filtered":true' in msgspec.json.encode(reply.prompt_filter_results):
         feedback = reply.prompt_filter_results
     if feedback:
-        shown = shorten(msgspec.json.encode(feedback).decode())
-        billed = tokens(reply.usage, "prompt_tokens")
-        return Outcome(Status.BLOCKED, error=f"the prompt was blocked: {shown}", input_tokens=billed)
+        shown = one_line(msgspec.json.encode(feedback).decode())
+        return Outcome(Status.BLOCKED, error=f"the prompt was blocked: {shown}", **read_usage(reply.usage)._asdict())
     if b'"choices"' not in body:
-        words = words_in(msgspec.json.decode(body))
-        raise InnerError(words)
+        raise InnerError(read_words(body))
     raise PassingError("a reply without choices")
 
 
@@ -184,4 +189,4 @@ def _dialect(model_id: str) -> Dialect:
     )
 
 
-OPENAI = Wire("openai", "/chat/completions", _headers, _dialect, read_reply)
+OPENAI = Wire("openai", "/chat/completions", _headers, _dialect, read_reply, read_usage)

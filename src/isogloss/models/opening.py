@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from isogloss.errors import ModelError, SettingError
 from isogloss.models.model import Abilities, Model
 from isogloss.models.scripted import DESCRIPTIONS, scripted
+from isogloss.models.secrets import name_holds_key, shown
 from isogloss.models.settings import ModelSettings
 from isogloss.registry import unknown_name
 
@@ -102,7 +103,8 @@ def providers() -> tuple[Provider, ...]:
 
 def parse_name(name: str) -> Name:
     """Take `provider/model[@revision]` apart. Raises SettingError, UnknownNameError."""
-    provider, slash, rest = name.strip().partition("/")
+    check_characters(name)
+    provider, slash, rest = name.partition("/")
     if not slash or not rest:
         raise SettingError(
             f"model {name!r} names no provider; write it as provider/model, e.g. "
@@ -118,7 +120,22 @@ def parse_name(name: str) -> Name:
     model, _, revision = rest.rpartition("@")
     if not model or "/" in revision or (provider == "gguf" and not _HEX_REVISION.fullmatch(revision)):
         model, revision = rest, ""
+    check_characters(model, revision)
     return Name(provider, model, revision or None)
+
+
+def check_characters(*parts: str) -> None:
+    """Raise SettingError for a name, or a part of one, that can't be; it isn't shown."""
+    if any(name_holds_key(part) for part in parts):
+        raise SettingError(
+            "a model's name looks like a key, which belongs into an environment variable; "
+            "write the name as provider/model, e.g. 'openai/gpt-4.1-mini'"
+        )
+    if not all(part.isprintable() and part == part.strip() for part in parts):
+        raise SettingError(
+            "a model's name has a control character in it, or a space at one of its ends; "
+            "write it as provider/model, e.g. 'openai/gpt-4.1-mini'"
+        )
 
 
 def _openai(wish: Wish) -> Model:
@@ -200,6 +217,8 @@ def _hf(wish: Wish) -> Model:
 def _inspect(wish: Wish) -> Model:
     from isogloss.models.inspect_ai import InspectModel
 
+    if wish.settings.base_url is not None:
+        checked_url(wish.settings.base_url)
     return InspectModel(
         wish.name.full, model_id=wish.name.model, revision=wish.name.revision, settings=wish.settings,
         environment=wish.environment, throttle=wish.throttle,
@@ -258,35 +277,80 @@ def checked_url(url: str, variable: str = "OPENAI_API_KEY") -> str:
 
     `variable` is where a key belongs, for the error of a URL that holds one.
     """
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingError(f"base URL {_without_user(url)!r} isn't one; expected e.g. 'http://127.0.0.1:8000/v1'")
+    url = url.strip()
+    try:
+        parts = _address(url)
+    except ValueError as error:
+        raise SettingError(
+            f"base URL {shown(_without_user(url))} isn't one{error}; expected e.g. 'http://127.0.0.1:8000/v1'"
+        ) from None
     if parts.username or parts.password:
         raise SettingError(f"a base URL holds no user or password; put the key of {parts.hostname} into {variable}")
     if parts.query or parts.fragment:
         raise SettingError(f"a base URL ends before '?' and '#'; give that of {parts.hostname} without them")
-    return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    return url.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+
+
+def _address(url: str) -> SplitResult:
+    """An http address in its parts. Raises ValueError with what is wrong where it isn't plain, and shows nothing."""
+    if not url.isprintable() or " " in url:
+        raise ValueError(" (a space or control character in it)")
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removesuffix(".")
+        host.encode("idna")  # so does the resolver, which has no error of its own for what can't be a host
+    except ValueError:
+        raise ValueError(" (nothing can have such a host)") from None
+    try:
+        is_port = parts.port != 0
+    except ValueError:
+        is_port = False
+    if not is_port:
+        raise ValueError(" (a port is a number from 1 to 65535)")
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError
+    return parts
 
 
 def _without_user(url: str) -> str:
-    return re.sub(r"[^/@\s]*@", "", url)
+    """An address for a message: no user, and no port that isn't a number (both may be a password)."""
+    return re.sub(r"(//[^/]*):[^/\d][^/]*", r"\1", re.sub(r"[^/@\s]*@", "", url))
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names for an address; none for this machine's own."""
+    """The proxy that the environment names for an address; none for this machine's own.
+
+    Raises
+    ------
+    SettingError
+        For what can't be a proxy's address; it isn't shown, since a password may be in it.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host in _LOOPBACK or host.startswith("127."):
         return None
-    proxies = {
-        scheme: value
-        for scheme in ("http", "https", "all", "no")
-        if (value := environment.get(f"{scheme}_proxy") or environment.get(f"{scheme.upper()}_PROXY"))
+    named = {
+        scheme: variable
+        for scheme in (parts.scheme, "all", "no")
+        for variable in (f"{scheme.upper()}_PROXY", f"{scheme}_proxy")
+        if environment.get(variable, "").strip()
     }
-    direct = [entry.strip().lstrip(".").lower() for entry in proxies.get("no", "").split(",") if entry.strip()]
-    if any(entry == "*" or host == entry or host.endswith("." + entry) for entry in direct):
+    direct = [entry.strip().lstrip(".").lower() for entry in environment.get(named.get("no", ""), "").split(",")]
+    if any(entry == "*" or host == entry or host.endswith("." + entry) for entry in direct if entry):
         return None
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if proxy is None or "://" in proxy:
-        return proxy
-    return f"http://{proxy}"
+    variable = named.get(parts.scheme) or named.get("all")
+    return None if variable is None else _checked_proxy(environment[variable].strip(), variable)
+
+
+def _checked_proxy(proxy: str, variable: str) -> str:
+    url = proxy if "://" in proxy else f"http://{proxy}"
+    expected = "expected e.g. http://proxy.example:3128, other characters of a password written as %23"
+    if url.lower().startswith("socks"):
+        raise SettingError(f"{variable} names a SOCKS proxy, and only those of http can be used; {expected}")
+    try:
+        parts = _address(url)
+    except ValueError as error:
+        raise SettingError(f"{variable} isn't the address of a proxy{error}; {expected}") from None
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise SettingError(f"{variable} isn't the address of a proxy (something follows its host and port); {expected}")
+    return url

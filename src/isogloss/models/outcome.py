@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from isogloss.models.faults import PassingError, ProviderWords, shorten
+from isogloss.models.faults import PassingError, ProviderWords, one_line
 from isogloss.records import Status
 
 T = TypeVar("T")
 
+_READ = 4000
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 NO_TEXT_IN_LIMIT = "no text before the token limit; allow more tokens (max_tokens)"
@@ -34,6 +35,8 @@ class Outcome(NamedTuple):
     cached_tokens: int | None = None
     version: str | None = None
     """Exact version of the model, where the reply tells it."""
+    passing: bool = False
+    """It failed by a fault that another try may mend."""
 
 
 class InnerError(Exception):
@@ -54,11 +57,11 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[T], kind: type[T], what: s
     """
     try:
         return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         try:
             return msgspec.convert(_whole_characters(json.loads(body.decode("utf-8", "replace"))), kind)
         except (ValueError, RecursionError):
-            shown = shorten(body.decode("utf-8", "replace"))
+            shown = one_line(body[:_READ].decode("utf-8", "replace"))
             raise PassingError(f"the reply isn't a {what} ({error}): {shown or 'empty body'}") from None
 
 
@@ -72,7 +75,18 @@ def _whole_characters(value: object) -> object:
     return value
 
 
-def tokens(usage: object, name: str) -> int | None:
-    """A count of tokens, where the provider tells one that can be."""
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if type(count) is int and count >= 0 else None
+class _Billed(msgspec.Struct):
+    usage: Any = None
+
+
+def usage_in(body: bytes) -> object:
+    """What a body says it took, whatever else it is; None for one that says nothing."""
+    try:
+        return msgspec.json.decode(body, type=_Billed).usage
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        found = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return found.get("usage") if isinstance(found, dict) else None

@@ -13,8 +13,13 @@ from typing import TypeVar
 import tenacity
 
 from isogloss.models.faults import PassingError
+from isogloss.models.usage import Usage
+from isogloss.records import Status
 
 T = TypeVar("T")
+
+CALLED_OFF = "called off between two tries"
+"""Error of a call that was paid for; one that cost nothing leaves no response."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,30 @@ class RetryPolicy:
     """Seconds before the second try; doubled for each further one; up to as much as this is added by chance."""
     longest_wait: float = 60.0
     """Seconds at most, where the provider doesn't ask for more."""
+
+
+class Tries:
+    """The requests of one call: how many, when the first went out, what those took that came to nothing."""
+
+    __slots__ = ("n", "paid", "started")
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.started = 0.0
+        self.paid: Usage | None = None
+
+    def pay(self, usage: Usage) -> None:
+        """Count a request that came to nothing."""
+        if usage.is_told:
+            self.paid = usage if self.paid is None else self.paid.plus(usage)
+
+    def total(self, last: Usage, status: Status) -> Usage:
+        """Tokens of all requests, the last among them. A reply that tells none leaves unknown what was written."""
+        if self.paid is None:
+            return last
+        if last.is_told:
+            return self.paid.plus(last)
+        return self.paid if status is Status.FAILED else self.paid._replace(output_tokens=None)
 
 
 async def try_again(

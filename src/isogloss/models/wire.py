@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from isogloss.models.dialect import Dialect
 from isogloss.models.outcome import Outcome
+from isogloss.models.usage import Usage
 
 
 class Wire(NamedTuple):
@@ -21,3 +22,5 @@ class Wire(NamedTuple):
     """The model's name at the server → what writes its requests."""
     read: Callable[[bytes], Outcome]
     """A body that came with 200 → what it comes to. Raises InnerError, PassingError."""
+    usage: Callable[[object], Usage]
+    """What stands under "usage" in a body → the tokens it tells."""

@@ -7,7 +7,7 @@ import asyncio
 from isogloss.store import Ledger, Row
 
 MOST_ROWS = 64
-MOST_SECONDS = 0.002
+MOST_SECONDS = 0.004
 BUSY = 1000.0
 """Replies a second from which on a group is waited for: below, it would hold hardly more than one."""
 WINDOW = 0.1

@@ -173,9 +173,22 @@ async def test_a_dtype_or_device_that_there_is_not(tiny: Tiny) -> None:
         await made(f"hf/{tiny('gpt2')}", device="cuda:99").open()
 
 
-async def test_half_precision_is_remarked(tiny: Tiny, opened: Opened) -> None:
-    model = await opened(tiny("llama"), dtype="bfloat16")
-    assert any("bfloat16" in remark for remark in model.remarks)
+@pytest.mark.parametrize(
+    ("dtype", "is_remarked"), [("bfloat16", True), ("float16", True), ("float32", False), ("float64", False)]
+)
+async def test_half_precision_is_remarked(tiny: Tiny, opened: Opened, dtype: str, is_remarked: bool) -> None:
+    model = await opened(tiny("llama"), dtype=dtype)
+    assert any(f"computed in {dtype}" in remark for remark in model.remarks) == is_remarked
+
+
+async def test_all_dtypes_give_the_same_but_for_their_precision(tiny: Tiny, opened: Opened) -> None:
+    prompt = Prompt.make([Message(role="text", content="a b")], candidates=(" c", " a"))
+    exact, *others = [
+        (await (await opened(tiny("llama"), dtype=dtype)).ask(prompt, Sampling(), 1)).candidate_logprobs
+        for dtype in ("float64", "float32", "auto")
+    ]
+    for found in others:
+        assert found == pytest.approx(exact, abs=1e-3)
 
 
 async def test_an_empty_candidate_is_an_error_and_a_closed_model_asks_nothing(tiny: Tiny, opened: Opened) -> None:

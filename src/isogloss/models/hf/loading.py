@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isogloss.errors import ModelError, SettingError
 from isogloss.models.hf.batching import FAULTS, is_memory, words_of
 from isogloss.models.hf.files import Look
-from isogloss.models.settings import ModelSettings
+from isogloss.models.settings import DTYPES, ModelSettings
 from isogloss.registry import unknown_name
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _NEEDED = ("torch", "transformers")
 _NEEDED_FOR_GGUF = ("accelerate", "gguf")
-_DTYPES = ("float32", "bfloat16", "float16")
 
 
 class Loaded(NamedTuple):
@@ -48,8 +47,8 @@ def check_installed(name: str, *, gguf: bool) -> None:
 
 def check_settings(settings: ModelSettings) -> None:
     """Raise SettingError for a dtype or device that there isn't."""
-    if settings.dtype not in _DTYPES:
-        raise unknown_name("dtype", settings.dtype, _DTYPES)
+    if settings.dtype not in DTYPES:
+        raise unknown_name("dtype", settings.dtype, DTYPES)
     if settings.device is not None:
         import torch
 

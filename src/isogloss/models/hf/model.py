@@ -225,8 +225,9 @@ class _Session:
         self._seed = seed
         self._causal = self._masked = self._writer = None
         self._held: tuple[str, ...] = ()
-        if settings.dtype != "float32":
-            self._held = (f"computed in {settings.dtype}: log-probabilities may be off by up to 0.7 nats",)
+        dtype = str(loaded.model.dtype).removeprefix("torch.")
+        if dtype in ("float16", "bfloat16"):
+            self._held = (f"computed in {dtype}: log-probabilities may be off by up to 0.7 nats",)
         if seen.kind == "masked":
             self._masked = MaskedScorer(loaded, at_once=settings.batch_size)
         else:
