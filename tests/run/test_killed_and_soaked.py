@@ -79,12 +79,11 @@ def held(out: Path) -> tuple[Counter[str], int, int]:
 @pytest.mark.slow
 def test_killed_at_thirty_moments_each_prompt_is_answered_once_and_no_number_changes(tmp_path: Path) -> None:
     asked = ("sample", "--set", "format=yes_no", "--limit", N_PROMPTS, "--max-connections", CONNECTIONS)
-    with server("--latency", 0.02, "--replies", "Sí,No,No lo sé") as url:
-        calm = tmp_path / "calm"
+    calm, out = tmp_path / "calm", tmp_path / "killed"
+    with server("--replies", "Sí,No,No lo sé") as url:
         assert finish(command(calm, url, *asked), tmp_path).returncode == 0
-        n_calm = hits(url)["hits"]
-        assert n_calm == N_PROMPTS
-        out = tmp_path / "killed"
+        assert hits(url)["hits"] == N_PROMPTS
+    with server("--latency", 0.12, "--replies", "Sí,No,No lo sé") as url:  # the same text to the same prompt
         n_killed = 0
         for k in range(N_KILLS):
             process = subprocess.Popen(
@@ -98,8 +97,8 @@ def test_killed_at_thirty_moments_each_prompt_is_answered_once_and_no_number_cha
             process.wait()
         last = finish(command(out, url, *asked), tmp_path)
         assert last.returncode == 0, last.stderr
-        n_hits = int(hits(url)["hits"]) - n_calm
-    assert n_killed >= N_KILLS // 2
+        n_hits = int(hits(url)["hits"])
+    assert n_killed >= N_KILLS * 2 // 3  # the others had come to their end before
     tallies, n_rows, n_prompts = held(out)
     assert tallies == {"ok": N_PROMPTS}
     assert (n_rows, n_prompts) == (N_PROMPTS, N_PROMPTS)

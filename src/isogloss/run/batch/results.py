@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from isogloss.errors import ModelError
 from isogloss.models.batches import BatchApi, BatchLine, BatchState
 from isogloss.models.faults import PassingError
+from isogloss.models.usage import NOT_TOLD, Usage
 from isogloss.records import Price, Response, Sampling, Status
 from isogloss.store import Arm, Ledger, Row
 from isogloss.store.batches import Batch, Batches, BatchItem
@@ -142,7 +143,7 @@ class Reader:
             outcome = self._model.read_result(line.status, {}, line.body)
         except PassingError as fault:
             harvest.worth_trying.append(key)
-            return self._failed(item, fault.words)
+            return self._failed(item, fault.words, fault.usage)
         except ModelError as fault:
             harvest.fatal = str(fault)
             harvest.worth_trying.append(key)
@@ -169,13 +170,16 @@ class Reader:
             received_at=time.time(),
         )
 
-    def _failed(self, item: BatchItem, words: str) -> Response:
+    def _failed(self, item: BatchItem, words: str, usage: Usage = NOT_TOLD) -> Response:
         return Response(
             prompt_id=item.prompt_id,
             model=self._model.name,
             repeat=item.repeat,
             status=Status.FAILED,
             error=words,
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
             received_at=time.time(),
         )
 
