@@ -27,7 +27,7 @@ PORT = 18803
 CONNECTIONS = 32
 SIZES = (1_000, 5_000)
 QUICK_SIZES = (200, 1_200)
-ROUNDS = 3
+ROUNDS = 2
 PEERS = {
     "lm-eval": ("PEERS_LMEVAL", "peer_lmeval.py", 1 / 5),
     "Inspect AI": ("PEERS_INSPECT", "peer_inspect.py", 1 / 40),
