@@ -27,8 +27,8 @@ PORT = 18803
 CONNECTIONS = 32
 SIZES = (1_000, 5_000)
 QUICK_SIZES = (200, 1_200)
-ROUNDS = 5
-ROUNDS_OF_SLOW = 2
+ROUNDS = 3
+ROUNDS_OF_SLOW = 1
 SLOW = "Inspect AI"
 """Takes some minutes a round, so it gets fewer."""
 PEERS = {
