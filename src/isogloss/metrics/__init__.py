@@ -15,6 +15,7 @@ from isogloss.metrics.binary import (
 from isogloss.metrics.bootstrap import bootstrap_counts, percentile_interval, resampled_sums
 from isogloss.metrics.overlap import adjusted_jaccard, expected_adjusted_jaccard, expected_jaccard, jaccard
 from isogloss.metrics.rank import correlation_rows, midranks, spearman, spearman_rows, weighted_spearman
+from isogloss.metrics.stereoset import stereoset_counts, stereoset_scores
 
 __all__ = [
     "adjusted_jaccard",
@@ -36,6 +37,8 @@ __all__ = [
     "resampled_sums",
     "spearman",
     "spearman_rows",
+    "stereoset_counts",
+    "stereoset_scores",
     "weighted_spearman",
     "youden_j",
     "youden_j_from_counts",
