@@ -240,6 +240,11 @@ class Response(Record):
     passing: bool = Field(False, exclude=True)
     """A failed call whose fault another try may mend. Of this call only: not kept in the ledger."""
 
+    @property
+    def is_unmetered(self) -> bool:
+        """A reply, not a failed call, for which the provider told no (or not all) token counts."""
+        return (self.input_tokens is None or self.output_tokens is None) and self.status is not Status.FAILED
+
     @model_validator(mode="after")
     def _content_if_ok(self) -> Self:
         if self.status is Status.OK and self.text is None and self.candidate_logprobs is None:

@@ -33,7 +33,7 @@ class Line(NamedTuple):
     known: float
     """The lowest cost of all calls whose price is known."""
 
-    def __add__(self, other: Line) -> Line:  # type: ignore[override]
+    def __add__(self, other: Line) -> Line:  # type: ignore[override]  # sums, where a tuple would join
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return Line(
             self.questions, self.calls + other.calls, self.held + other.held, self.tokens_in + other.tokens_in,

@@ -165,25 +165,14 @@ class ChatModel:
         except PassingError as fault:
             outcome = await self._try_again(lambda: self._try(prompt, sampling, count), fault, count)
         if count.paid is not None:
-            told = Usage(outcome.input_tokens, outcome.cached_tokens, outcome.output_tokens)
-            outcome = outcome._replace(**count.total(told, outcome.status)._asdict())
-        return Response(
-            prompt_id=prompt.id,
+            outcome = outcome._replace(**count.total(Usage.of(outcome), outcome.status)._asdict())
+        return outcome.response(
+            prompt.id,
             model=self.name,
-            revision=self.revision or outcome.version,
+            revision=self.revision,
             repeat=repeat,
-            status=outcome.status,
-            text=outcome.text,
-            reasoning=outcome.reasoning,
-            finish_reason=outcome.finish_reason,
-            error=outcome.error,
-            input_tokens=outcome.input_tokens,
-            cached_tokens=outcome.cached_tokens,
-            output_tokens=outcome.output_tokens,
             n_tries=count.n,
             seconds=time.perf_counter() - count.started,
-            received_at=time.time(),
-            passing=outcome.passing,
         )
 
     # --- what live calls and batches share ----------------------------------------------------------------------------

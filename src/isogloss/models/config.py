@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from pydantic import ValidationError
 
@@ -36,12 +36,12 @@ class _Kind(NamedTuple):
     holds: Callable[[object], bool]
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number(words: str, holds: Callable[[float], bool]) -> _Kind:
-    return _Kind(words, lambda value: _is_number(value) and holds(value))  # type: ignore[arg-type]
+    return _Kind(words, lambda value: _is_number(value) and holds(value))
 
 
 def _count(most: int) -> _Kind:

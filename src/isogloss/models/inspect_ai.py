@@ -155,7 +155,7 @@ class InspectModel:
         if client is not None and hasattr(client, "max_retries"):
             client.max_retries = 0  # the SDKs of OpenAI and Anthropic try three times, unseen
         if self._model_id.startswith("mockllm/"):
-            model.api.count_text_tokens = _estimated_tokens  # type: ignore[method-assign]
+            model.api.count_text_tokens = _estimated_tokens  # type: ignore[method-assign]  # see there
         return model
 
     async def close(self) -> None:
@@ -201,13 +201,12 @@ class InspectModel:
             if tries.paid is None:
                 raise
             response = self._failed(prompt, repeat, Status.FAILED, CALLED_OFF, passing=True)
-        last_usage = Usage(response.input_tokens, response.cached_tokens, response.output_tokens)
         return response.model_copy(
             update={
                 "n_tries": tries.n,
                 "seconds": time.perf_counter() - tries.started,
                 "received_at": time.time(),
-                **tries.total(last_usage, response.status)._asdict(),
+                **tries.total(Usage.of(response), response.status)._asdict(),
             }
         )
 
@@ -226,8 +225,7 @@ class InspectModel:
         response = self._read(outcome, prompt, repeat)
         self._pace.answered((response.input_tokens or 0) + (response.output_tokens or 0))
         if outcome.empty:
-            usage = Usage(response.input_tokens, response.cached_tokens, response.output_tokens)
-            raise PassingError("a reply without choices", usage=usage)
+            raise PassingError("a reply without choices", usage=Usage.of(response))
         return response
 
     def _config(self, sampling: Sampling) -> GenerateConfig:

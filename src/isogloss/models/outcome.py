@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from isogloss.models.faults import PassingError, ProviderWords, one_line
-from isogloss.records import Status
+from isogloss.records import Response, Status
 
 T = TypeVar("T")
 
@@ -37,6 +38,36 @@ class Outcome(NamedTuple):
     """Exact version of the model, where the reply tells it."""
     passing: bool = False
     """It failed by a fault that another try may mend."""
+
+    def response(
+        self,
+        prompt_id: str,
+        *,
+        model: str,
+        revision: str | None,
+        repeat: int,
+        n_tries: int = 1,
+        seconds: float | None = None,
+    ) -> Response:
+        """The record of it, received now; `revision` where it was known beforehand."""
+        return Response(
+            prompt_id=prompt_id,
+            model=model,
+            revision=revision or self.version,
+            repeat=repeat,
+            status=self.status,
+            text=self.text,
+            reasoning=self.reasoning,
+            finish_reason=self.finish_reason,
+            error=self.error,
+            input_tokens=self.input_tokens,
+            cached_tokens=self.cached_tokens,
+            output_tokens=self.output_tokens,
+            n_tries=n_tries,
+            seconds=seconds,
+            received_at=time.time(),
+            passing=self.passing,
+        )
 
 
 class InnerError(Exception):

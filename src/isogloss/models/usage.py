@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 MOST_TOKENS = 2**40
 """No call takes so many (a trillion): a larger count is an error of the provider's, and sums of it would overflow."""
@@ -13,6 +13,17 @@ def counted(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
+class Told(Protocol):
+    """Whatever carries the counts of tokens."""
+
+    @property
+    def input_tokens(self) -> int | None: ...
+    @property
+    def cached_tokens(self) -> int | None: ...
+    @property
+    def output_tokens(self) -> int | None: ...
+
+
 class Usage(NamedTuple):
     """What a reply says it took; None for what it doesn't say."""
 
@@ -20,6 +31,11 @@ class Usage(NamedTuple):
     """All of them, those read from a cache among them."""
     cached_tokens: int | None = None
     output_tokens: int | None = None
+
+    @classmethod
+    def of(cls, reply: Told) -> Self:
+        """What an outcome or a response says it took."""
+        return cls(reply.input_tokens, reply.cached_tokens, reply.output_tokens)
 
     @property
     def is_told(self) -> bool:

@@ -11,7 +11,7 @@ from isogloss.errors import AbilityError, ModelError
 from isogloss.models.model import CalledOffError, Model
 from isogloss.records import FREE, Price, Prompt, Response, Sampling, Status
 from isogloss.run.breaker import WAITS_HALF_AN_HOUR, Breaker, OutageError, Patience
-from isogloss.run.budget import Budget, most_cost
+from isogloss.run.budget import Budget, most_cost, reply_cost
 from isogloss.run.commit import GroupCommit
 from isogloss.run.progress import EARLY, Coding, Observer, Progress, Stop, early_warnings
 from isogloss.store import Arm, Due, Ledger, Plan, Row
@@ -235,7 +235,7 @@ class Asking:
         cost = most
         try:
             response = await self.model.ask(prompt, self.run.sampling, repeat)
-            cost = _cost(response, self.price, unmetered=most)
+            cost = reply_cost(response, self.price, unmetered=most)
         except CalledOffError:
             cost = 0.0
             raise
@@ -256,10 +256,10 @@ class Asking:
             progress.input_tokens += response.input_tokens or 0
             progress.output_tokens += response.output_tokens or 0
             if price is not None and progress.cost is not None:
-                progress.cost += _cost(response, price, unmetered=0.0)
+                progress.cost += reply_cost(response, price)
         if status is not Status.FAILED:
             progress.n_settled += 1
-            progress.n_unmetered += _is_unmetered(response) and price is not FREE
+            progress.n_unmetered += response.is_unmetered and price is not FREE
             if not in_batch:
                 self.breaker.succeeded()
         elif (response.passing or response.n_tries > 1) and not in_batch:
@@ -308,15 +308,3 @@ def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int) -> int:
         for status, n in ledger.standing(plan, arm, repeat).items()
         if status not in (Status.FAILED, Status.MISSING)
     )
-
-
-def _is_unmetered(response: Response) -> bool:
-    return response.input_tokens is None or response.output_tokens is None
-
-
-def _cost(response: Response, price: Price, *, unmetered: float) -> float:
-    """US dollars of one reply; one without all its token counts costs at least `unmetered`, a failed call nothing."""
-    known = price.cost(response.input_tokens or 0, response.output_tokens or 0, response.cached_tokens or 0)
-    if _is_unmetered(response) and response.status is not Status.FAILED:
-        return max(known, unmetered)
-    return known

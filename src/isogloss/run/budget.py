@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from isogloss.errors import SettingError
-from isogloss.records import FREE, Price, Prompt, Sampling
+from isogloss.records import FREE, Price, Prompt, Response, Sampling
 from isogloss.store import Ledger, Spending
 
 TOKENS_AROUND_MESSAGE = 16
@@ -19,6 +19,12 @@ def most_cost(prompt: Prompt, sampling: Sampling, price: Price) -> float:
     """US dollars that one call can cost at most: no tokeniser makes more tokens than a text has bytes."""
     n_in = sum(len(message.content.encode()) + TOKENS_AROUND_MESSAGE for message in prompt.messages)
     return price.cost(n_in, sampling.max_tokens or TOKENS_WITHOUT_LIMIT)
+
+
+def reply_cost(response: Response, price: Price, *, unmetered: float = 0.0) -> float:
+    """US dollars of one reply; one without all its token counts costs at least `unmetered`."""
+    known = price.cost(response.input_tokens or 0, response.output_tokens or 0, response.cached_tokens or 0)
+    return max(known, unmetered) if response.is_unmetered else known
 
 
 def spent(ledger: Ledger, prices: Mapping[int, Price]) -> float:

@@ -91,7 +91,7 @@ class Cost(NamedTuple):
     expected: float
     high: float
 
-    def __add__(self, other: Cost) -> Cost:  # type: ignore[override]
+    def __add__(self, other: Cost) -> Cost:  # type: ignore[override]  # sums, where a tuple would join
         return Cost(self.low + other.low, self.expected + other.expected, self.high + other.high)
 
 

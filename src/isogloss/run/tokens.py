@@ -14,7 +14,7 @@ class Range(NamedTuple):
     expected: int
     high: int
 
-    def __add__(self, other: Range) -> Range:  # type: ignore[override]
+    def __add__(self, other: Range) -> Range:  # type: ignore[override]  # sums, where a tuple would join
         return Range(self.low + other.low, self.expected + other.expected, self.high + other.high)
 
     def times(self, factor: int) -> Range:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from isogloss.records import Prompt, Status
 from isogloss.store.ledger import Ledger
-from isogloss.store.rows import Arm
+from isogloss.store.rows import OPEN_BATCH, Arm
 
-OPEN = "('submitting', 'running')"
 CHUNK = 1000
 
 
@@ -92,7 +91,7 @@ class Batches:
     def open(self, arm: Arm | None = None) -> list[Batch]:
         """Batches whose results aren't in yet, of one arm or of all."""
         rows = self._connection.execute(
-            f"SELECT id, arm, label, provider_id, n, price, created_at FROM batches WHERE state IN {OPEN} "
+            f"SELECT id, arm, label, provider_id, n, price, created_at FROM batches WHERE state IN {OPEN_BATCH} "
             "AND (:arm IS NULL OR arm = :arm) ORDER BY id",
             {"arm": None if arm is None else arm.id},
         )

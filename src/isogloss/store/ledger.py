@@ -21,7 +21,7 @@ import msgspec
 from isogloss.errors import StoreError
 from isogloss.records import Condition, Dataset, Price, Prompt, Response, Sampling, Status, content_id
 from isogloss.store.planning import add_questions, chunks, merge_twins
-from isogloss.store.rows import RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Spending, Tally, response_of
+from isogloss.store.rows import OPEN_BATCH, RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Spending, Tally, response_of
 from isogloss.store.schema import migrate
 
 CHUNK = 1000
@@ -188,7 +188,7 @@ class Ledger:
                               AND r.status <> '{Status.FAILED}')
                            OR EXISTS (SELECT 1 FROM batch_items AS i JOIN batches AS b ON b.id = i.batch
                             WHERE i.prompt = p.seq AND i.repeat = :repeat AND b.arm = :arm
-                              AND b.state IN ('submitting', 'running')) AS settled
+                              AND b.state IN {OPEN_BATCH}) AS settled
                     FROM (SELECT DISTINCT prompt FROM questions
                           WHERE plan = :plan AND prompt > :last ORDER BY prompt LIMIT {CHUNK // 2}) AS q
                     JOIN prompts AS p ON p.seq = q.prompt ORDER BY p.seq
@@ -251,7 +251,7 @@ class Ledger:
             if spent is None:
                 spent = spending[arm, price] = [0, 0, 0, 0, 0]
             spent[0] += 1
-            spent[1] += (r.input_tokens is None or r.output_tokens is None) and r.status is not Status.FAILED
+            spent[1] += r.is_unmetered
             spent[2] += r.input_tokens or 0
             spent[3] += r.cached_tokens or 0
             spent[4] += r.output_tokens or 0
@@ -332,9 +332,7 @@ class Ledger:
 
     def n_open_batches(self) -> int:
         """How many batches a provider still works on, as far as this ledger knows."""
-        (n,) = self._connection.execute(
-            "SELECT COUNT(*) FROM batches WHERE state IN ('submitting', 'running')"
-        ).fetchone()
+        (n,) = self._connection.execute(f"SELECT COUNT(*) FROM batches WHERE state IN {OPEN_BATCH}").fetchone()
         return int(n)
 
     def n_responses(self) -> int:

@@ -14,6 +14,9 @@ RESPONSE_COLUMNS = (
     "r.cached_tokens, r.candidate_tokens, r.rendered"
 )
 
+OPEN_BATCH = "('submitting', 'running')"
+"""States of a batch that its provider still works on, as SQL."""
+
 
 class Plan(NamedTuple):
     """What a set of questions comes to."""

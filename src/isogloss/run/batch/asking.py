@@ -18,7 +18,7 @@ from isogloss.records import Price, Response, Sampling, Status
 from isogloss.run.batch.parts import Parts
 from isogloss.run.batch.results import Kept
 from isogloss.run.batch.watch import Waits, Watch, batches_in_words
-from isogloss.run.budget import Budget, most_cost
+from isogloss.run.budget import Budget, most_cost, reply_cost
 from isogloss.run.progress import Stop
 from isogloss.store import Arm, Ledger, Plan, Row
 
@@ -211,7 +211,8 @@ class _Asking:
             response = await watch.model.ask(due.prompt, watch.sampling, repeat)
         finally:
             if budget is not None:
-                budget.settle(most, 0.0 if response is None or price is None else _cost(response, price))
+                cost = 0.0 if response is None or price is None else reply_cost(response, price, unmetered=most)
+                budget.settle(most, cost)
         key = "" if price is None else price.model_dump_json()
         watch.ledger.append([Row(watch.arm.id, due.seq, due.attempt, response, key)])
         watch.kept([response], key)
@@ -243,7 +244,3 @@ class _Asking:
         ends = time.monotonic() + seconds
         while not self.stop.reason and (left := ends - time.monotonic()) > 0:
             await asyncio.sleep(min(left, self.watch.waits.hearing))
-
-
-def _cost(response: Response, price: Price) -> float:
-    return price.cost(response.input_tokens or 0, response.output_tokens or 0, response.cached_tokens or 0)

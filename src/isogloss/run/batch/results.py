@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,8 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from isogloss.errors import ModelError
 from isogloss.models.batches import BatchApi, BatchLine, BatchState
 from isogloss.models.faults import PassingError
+from isogloss.models.outcome import Outcome
 from isogloss.models.usage import NOT_TOLD, Usage
 from isogloss.records import Price, Response, Sampling, Status
+from isogloss.run.budget import reply_cost
 from isogloss.store import Arm, Ledger, Row
 from isogloss.store.batches import Batch, Batches, BatchItem
 
@@ -124,14 +125,10 @@ class Reader:
         if rows:
             self._ledger.append(rows)
             self._kept([response for _, response in responses], batch.price)
-        harvest.n_unmetered += sum(
-            r.status is not Status.FAILED and (r.input_tokens is None or r.output_tokens is None) for _, r in responses
-        )
+        harvest.n_unmetered += sum(response.is_unmetered for _, response in responses)
         if batch.price:
             price = Price.model_validate_json(batch.price)
-            harvest.cost += sum(
-                price.cost(r.input_tokens or 0, r.output_tokens or 0, r.cached_tokens or 0) for _, r in responses
-            )
+            harvest.cost += sum(reply_cost(response, price) for _, response in responses)
 
     def _response(self, item: BatchItem, line: BatchLine, harvest: Harvest) -> Response:
         """What a line comes to, read as the reply to a live call would be."""
@@ -154,34 +151,14 @@ class Reader:
             harvest.worth_trying.append(key)
         else:
             harvest.hopeless.append(key)
-        return Response(
-            prompt_id=item.prompt_id,
-            model=self._model.name,
-            revision=self._model.revision or outcome.version,
-            repeat=item.repeat,
-            status=outcome.status,
-            text=outcome.text,
-            reasoning=outcome.reasoning,
-            finish_reason=outcome.finish_reason,
-            error=outcome.error,
-            input_tokens=outcome.input_tokens,
-            cached_tokens=outcome.cached_tokens,
-            output_tokens=outcome.output_tokens,
-            received_at=time.time(),
-        )
+        return self._response_of(outcome, item)
 
     def _failed(self, item: BatchItem, words: str, usage: Usage = NOT_TOLD) -> Response:
-        return Response(
-            prompt_id=item.prompt_id,
-            model=self._model.name,
-            repeat=item.repeat,
-            status=Status.FAILED,
-            error=words,
-            input_tokens=usage.input_tokens,
-            cached_tokens=usage.cached_tokens,
-            output_tokens=usage.output_tokens,
-            received_at=time.time(),
-        )
+        return self._response_of(Outcome(Status.FAILED, error=words, **usage._asdict()), item)
+
+    def _response_of(self, outcome: Outcome, item: BatchItem) -> Response:
+        model = self._model
+        return outcome.response(item.prompt_id, model=model.name, revision=model.revision, repeat=item.repeat)
 
 
 def _chunks(lines: Iterable[bytes], n: int) -> Iterator[list[bytes]]:
