@@ -21,7 +21,7 @@ $(VENV)/base: pyproject.toml
 # One version of PyTorch, so that the tests of hf/ run on the same everywhere.
 $(VENV)/dev: $(VENV)/base
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet --editable '.[gguf,hf,inspect,dev]'
+	$(BIN)/pip install --quiet --editable '.[build,gguf,hf,inspect,dev]'
 	@touch $@
 
 demo: $(VENV)/base

@@ -118,7 +118,9 @@ class Message(Record):
 class AnswerForm(Record):
     """The replies that a prompt allows: what a grammar may enforce and a scripted informant keeps to."""
 
-    kind: Literal["one_of", "number_list", "letter", "text"]
+    kind: Literal["one_of", "number_list", "letter", "text", "next_sentence", "shared_tokens"]
+    """The last two ask for a way of scoring candidates: by the next-sentence head (score of "follows", a log-odds),
+    or, for the two of a pair, each with its tokens that both share masked one at a time (CrowS-Pairs)."""
     choices: tuple[str, ...] = ()
     """For `one_of`: the allowed replies. By convention the affirmative comes first."""
     n_options: int = 0
@@ -252,7 +254,9 @@ class Response(Record):
         return self
 
 
-Value: TypeAlias = str | bool | float | tuple[int, ...] | tuple[str, ...] | Mapping[str, str | None]
+Value: TypeAlias = (
+    str | bool | float | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Mapping[str, str | None]
+)
 
 
 class Answer(Record):
@@ -278,6 +282,22 @@ class Answer(Record):
                 f"an answer has a value exactly when its status is 'ok', got {self.value!r} with {self.status.value!r}"
             )
         return self
+
+
+class Rating(Record):
+    """What one person said of one row. Append-only: a later one of the same task, row and rater takes its place."""
+
+    task: str
+    """Name of the step that asked, e.g. "validate"."""
+    item_id: str
+    rater: str
+    """A code, never a name or an address."""
+    values: Mapping[str, str | int | float | None]
+    """The form's fields by name; None where one that may be empty is."""
+    source: str = ""
+    """File or page that it came by."""
+    received_at: float | None = None
+    """Unix time, seconds."""
 
 
 class Estimate(Record):

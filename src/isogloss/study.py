@@ -31,6 +31,7 @@ from isogloss.text import REASONING_TAGS, Reading, Tag, part
 if TYPE_CHECKING:
     import pandas as pd
 
+    from isogloss.construction import Construction
     from isogloss.reports import Section
 
 Source: TypeAlias = "str | Path | pd.DataFrame"
@@ -67,6 +68,29 @@ class Question(NamedTuple):
     item: Item
     condition: Condition
     prompt: Prompt
+
+
+class Need(NamedTuple):
+    """What a model must be able to do for some settings; said before anything is asked."""
+
+    ability: str
+    """A field of `Abilities`."""
+    wanted: bool
+    words: str
+    """What is said of a model that doesn't fit, e.g. "rule=masked needs a masked model; take rule=causal"."""
+
+
+class Given(NamedTuple):
+    """A result made elsewhere, for one prompt: a reply in words, or a score of each candidate."""
+
+    where: str
+    """File and line."""
+    prompt_id: str
+    model: str
+    repeat: int
+    reply: str | None
+    logprobs: tuple[float, ...] | None = None
+    """One a candidate of the prompt, in their order; higher is preferred."""
 
 
 class Finding(NamedTuple):
@@ -107,8 +131,12 @@ class Study:
     there is no right reply."""
     findings: Callable[[Dataset, Any], Sequence[Finding]] | None = None
     """What `isogloss check` has to say of a data set that could be read."""
+    needs: Callable[[Dataset, Any], Sequence[Need]] | None = None
+    """(dataset, settings) → what every model of the run must be able to do."""
     template: Callable[[Path], None] | None = None
     """Writes an empty sheet that shows how a data set is laid out."""
+    construction: Callable[[], Construction] | None = None
+    """How `isogloss build` makes a data set for it."""
     card: Path | None = None
     """The study's README."""
 

@@ -1,0 +1,39 @@
+"""What a person is asked of each row: the same whether it goes out as a sheet or stands on a web page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from isogloss.records import Record
+
+
+class Field(Record):
+    """One cell that a person fills in."""
+
+    name: str
+    """E.g. "value"; what the answer is called in a Rating."""
+    title: str
+    """Heading, in the raters' language."""
+    kind: Literal["scale", "choice", "text"]
+    choices: tuple[str, ...] = ()
+    """What may be written: of a scale its numbers as text ("1" to "5"), of a choice its words."""
+    labels: tuple[str, ...] = ()
+    """What each of `choices` means, in the raters' language; shown beside it."""
+    required: bool = True
+    required_if: tuple[str, tuple[str, ...]] | None = None
+    """(name of another field, values of it): needed only then, e.g. a reason for ("decision", ("reject",))."""
+
+
+class Form(Record):
+    """A task for people."""
+
+    task: str
+    """Name of the step: "validate"."""
+    title: str
+    instructions: tuple[str, ...]
+    """Paragraphs, in the raters' language; a content warning among them where there is need."""
+    language: str
+    """BCP 47 tag of title, instructions and shown texts; decides the direction of writing."""
+    shown: tuple[tuple[str, str], ...]
+    """Columns that a rater reads and doesn't change: (name in the row, heading)."""
+    fields: tuple[Field, ...]
