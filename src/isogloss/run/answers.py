@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,17 @@ from isogloss.files import whole_file
 from isogloss.records import Status
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyarrow import parquet
 
 JSON_COLUMNS = ("value", "order", "factors")
 """Columns that are JSON text in the file, so that one column can hold words, numbers and lists."""
+
+VARIED = frozenset({"prompt_id", "repeat", "reply", "note"})
+"""Columns with about as many distinct values as rows, or that are numbers."""
 
 
 def write_answers(frame: pd.DataFrame, path: Path) -> None:
@@ -68,45 +75,64 @@ def read_answers(path: Path, coders: Collection[str], *, all_replies: bool = Tru
     Without `all_replies` the raw text is there only for rows that aren't `ok`: of a long run it is most of the file.
     """
     import pandas as pd
-
-    frame = _read(path) if all_replies else _read_lean(path)
-    if frame is None or not {"coder", "repeat", *JSON_COLUMNS} <= set(frame.columns):
-        return None
-    frame = frame[frame["coder"].isin(coders)].reset_index(drop=True)
-    columns: dict[str, object] = {}
-    for name in frame.columns:
-        cells = frame[name].astype(object).where(frame[name].notna(), None)
-        if name in JSON_COLUMNS:
-            values = {text: _value(text) for text in set(cells)}
-            cells = pd.Series([values[text] for text in cells], dtype=object)
-        columns[name] = pd.Series(cells, dtype=object)
-    return pd.DataFrame(columns).astype({"repeat": "int64"})
-
-
-def _read_lean(path: Path) -> pd.DataFrame | None:
-    """The rows of a file, with the reply only where no value was read from it."""
-    import pandas as pd
     from pyarrow import ArrowException, parquet
 
     try:
         file = parquet.ParquetFile(path)
-        names = [name for name in file.schema_arrow.names if name != "reply"]
-        frame: pd.DataFrame = file.read(columns=names).to_pandas()
-        if "reply" in file.schema_arrow.names:
-            replies: list[str | None] = []
-            for batch in file.iter_batches(batch_size=10_000, columns=["status", "reply"]):
-                statuses, texts = (batch.column(name) for name in ("status", "reply"))
-                replies += [
-                    None if status == Status.OK else texts[k].as_py() for k, status in enumerate(statuses.to_pylist())
-                ]
-            frame["reply"] = pd.Series(replies, dtype=object)
+        names = file.schema_arrow.names
+        if not {"coder", "repeat", "status", *JSON_COLUMNS} <= set(names):
+            return None
+        lean = not all_replies and "reply" in names
+        few = [name for name in names if name not in VARIED]
+        table = parquet.read_table(
+            path, columns=[name for name in names if not (lean and name == "reply")], read_dictionary=few
+        )
+        columns = {
+            name: _cells(table.column(name), _value if name in JSON_COLUMNS else None) for name in table.schema.names
+        }
+        if lean:
+            columns["reply"] = _replies_without_value(file)
     except (ArrowException, ValueError, KeyError, OSError):
         return None
-    return frame
+    frame = pd.DataFrame({name: pd.Series(columns[name], dtype=object) for name in names if name in columns})
+    frame = frame[frame["coder"].isin(set(coders))].reset_index(drop=True)
+    return frame.astype({"repeat": "int64"})
 
 
-def _value(text: str | None) -> object:
-    if text is None:
-        return None
+def _cells(column: pa.ChunkedArray, convert: Callable[[str], object] | None) -> NDArray[np.object_]:
+    """A column as Python values, each distinct one made once; None where there is no value."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return _objects(column.to_pylist())
+    parts = []
+    for chunk in column.chunks:
+        words = chunk.dictionary.to_pylist()
+        known = _objects([*(words if convert is None else map(convert, words)), None])
+        parts.append(known[chunk.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts) if parts else _objects([])
+
+
+def _objects(values: Collection[object]) -> NDArray[np.object_]:
+    """An array of Python values as they are, tuples too."""
+    import numpy as np
+
+    array = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values):
+        array[k] = value
+    return array
+
+
+def _replies_without_value(file: parquet.ParquetFile) -> NDArray[np.object_]:
+    """The raw text of rows that aren't `ok`, None for the others; a piece of the file at a time."""
+    replies: list[str | None] = []
+    for batch in file.iter_batches(batch_size=10_000, columns=["status", "reply"]):
+        statuses, texts = (batch.column(name) for name in ("status", "reply"))
+        replies += [None if status == Status.OK else texts[k].as_py() for k, status in enumerate(statuses.to_pylist())]
+    return _objects(replies)
+
+
+def _value(text: str) -> object:
     value = json.loads(text)
     return tuple(value) if isinstance(value, list) else value
