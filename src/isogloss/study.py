@@ -133,6 +133,9 @@ class Study:
     """What `isogloss check` has to say of a data set that could be read."""
     needs: Callable[[Dataset, Any], Sequence[Need]] | None = None
     """(dataset, settings) → what every model of the run must be able to do."""
+    given: Callable[[Path, Dataset, Any], tuple[dict[str, object], list[Given]] | None] | None = None
+    """(path, dataset, settings) → results made elsewhere in a format of the study's own, with the settings that go with
+    them; None where the file isn't one. `prompt_id, model, repeat, response` are read for every study."""
     template: Callable[[Path], None] | None = None
     """Writes an empty sheet that shows how a data set is laid out."""
     construction: Callable[[], Construction] | None = None

@@ -128,8 +128,9 @@ def score_responses(
 ) -> Run:
     """Score replies made elsewhere to the prompts of this data set, settings and seed.
 
-    `responses` has columns `prompt_id, model, repeat, response` (JSONL, CSV or a table); see
-    `isogloss run --dry-run --prompts-out`. The run folder is kept at `out`, in a temporary place otherwise.
+    `responses` has columns `prompt_id, model, repeat, response` (JSONL, CSV or a table), see
+    `isogloss run --dry-run --prompts-out`; or it is a file in a format of the study's own (StereoSet's predictions).
+    The run folder is kept at `out`, in a temporary place otherwise.
 
     Raises
     ------
@@ -138,12 +139,21 @@ def score_responses(
     """
     from isogloss.run.responses import read_responses, store_responses
 
-    table = read_responses(responses)
+    study = find_study(study)
+    given = dict(settings or {})
+    table = None
+    if study.given is not None and isinstance(responses, str | Path):
+        first = prepare(study, data, settings=given, seed=seed, limit=limit)
+        found = study.given(Path(responses), first.dataset, first.settings)
+        if found is not None:
+            given, table = {**given, **found[0]}, found[1]
+    if table is None:
+        table = read_responses(responses)
     if not table:
         raise DataError(f"{responses} holds no response")
     names = tuple(dict.fromkeys(row.model for row in table))
     n_repeats = max(row.repeat for row in table)
-    job = prepare(study, data, models=names, settings=settings, seed=seed, limit=limit, repeats=n_repeats)
+    job = prepare(study, data, models=names, settings=given, seed=seed, limit=limit, repeats=n_repeats)
     folder = RunFolder(out if out is not None else tempfile.mkdtemp(prefix="isogloss-score-"))
     with folder.locked():
         spec = folder.begin(job.spec)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.api.job import Job
-from isogloss.errors import SettingError
+from isogloss.errors import AbilityError, SettingError
 from isogloss.models import open_model, parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
@@ -124,6 +124,7 @@ def ask(
                 warn(f"the ledger of {folder.path} holds no reply any more; everything is asked again")
             plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
             for informant in informants:
+                _check_needs(job, informant.model)
                 check_abilities(informant.model, plan, spec.sampling, batch=batch)
             if spec.repeats > repeats:
                 warn(f"this run has {spec.repeats} repeats of each prompt, so all models are asked that often")
@@ -188,6 +189,13 @@ def _patience(config: Config) -> Patience:
         return Patience()
     total = 60 * config.pause_minutes
     return Patience(min(Patience().first, total / 4), min(Patience().longest, total / 2), total)
+
+
+def _check_needs(job: Job, model: Model) -> None:
+    """Say before anything is asked what a model can't do that the settings need. Raises AbilityError."""
+    for need in job.study.needs(job.dataset, job.settings) if job.study.needs is not None else ():
+        if getattr(model.abilities, need.ability) != need.wanted:
+            raise AbilityError(f"model {model.name!r} doesn't fit: {need.words}")
 
 
 def _check_prices(informants: Sequence[Informant]) -> None:

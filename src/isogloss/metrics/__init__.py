@@ -1,5 +1,6 @@
 """Arithmetic on arrays: numbers in, numbers out. Knows no record; undefined cases raise."""
 
+from isogloss.metrics.bbq import bbq_scores
 from isogloss.metrics.binary import (
     f1,
     f1_always_yes,
@@ -13,14 +14,17 @@ from isogloss.metrics.binary import (
     youden_j_from_counts,
 )
 from isogloss.metrics.bootstrap import bootstrap_counts, percentile_interval, resampled_sums
+from isogloss.metrics.crows_pairs import crows_pairs_score
 from isogloss.metrics.overlap import adjusted_jaccard, expected_adjusted_jaccard, expected_jaccard, jaccard
 from isogloss.metrics.rank import correlation_rows, midranks, spearman, spearman_rows, weighted_spearman
 from isogloss.metrics.stereoset import stereoset_counts, stereoset_scores
 
 __all__ = [
     "adjusted_jaccard",
+    "bbq_scores",
     "bootstrap_counts",
     "correlation_rows",
+    "crows_pairs_score",
     "expected_adjusted_jaccard",
     "expected_jaccard",
     "f1",

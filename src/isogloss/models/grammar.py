@@ -32,7 +32,7 @@ def grammar_of(form: AnswerForm) -> str | None:
             if form.n_options < 1:
                 raise DataError(f"a form of kind 'number_list' needs at least 1 option, got {form.n_options}")
             return _ascending(form.n_options, form.max_chosen)
-        case "text":
+        case "text" | "next_sentence" | "shared_tokens":
             return None
 
 

@@ -21,6 +21,8 @@ class Abilities(Record):
     """Has a batch API: answers within a day, at a lower price."""
     masked: bool = False
     """Its log-probabilities are pseudo-log-likelihoods: each token given all others, from a masked model."""
+    next_sentence: bool = False
+    """Has a head that tells how likely one sentence follows another."""
 
 
 class CalledOffError(Exception):

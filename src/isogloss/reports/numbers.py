@@ -15,17 +15,17 @@ MINUS = "−"
 ELLIPSIS = "…"
 
 SIGNED = {"youden_j", "mcc"}
-TWO_DECIMALS = {"ss", "lms", "icat"}
+TWO_DECIMALS = {"ss", "lms", "icat", "crows_pairs_score"}
 
 
 def kind_of(measure: str) -> Kind:
     """How values of a measure are printed, by its name.
 
-    Differences (`delta_*`, `*_gap`) and measures on [-1, 1] carry a sign; means of counts and scores up to 100 have two
-    decimals; all else three.
+    Differences (`delta_*`, `*_gap`, `*_difference`) and measures on [-1, 1] carry a sign; means of counts and scores up
+    to 100 have two decimals; all else three.
     """
     base = measure.removesuffix("_pooled")
-    if base.startswith(("delta_", "spearman(")) or base.endswith("_gap") or base in SIGNED:
+    if base.startswith(("delta_", "spearman(")) or base.endswith(("_gap", "_difference")) or base in SIGNED:
         return "signed"
     if base.startswith("mean_") or base in TWO_DECIMALS:
         return "number"

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from isogloss.errors import DataError
 from isogloss.records import Response, Sampling, Status
 from isogloss.store import Ledger, Plan, Row
+from isogloss.study import Given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,16 +24,6 @@ REQUIRED = ("prompt_id", "response")
 EXPECTED = "expected columns prompt_id, model, repeat, response"
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-
-
-class Given(NamedTuple):
-    """One reply of such a file."""
-
-    where: str
-    prompt_id: str
-    model: str
-    repeat: int
-    reply: str
 
 
 def read_responses(source: str | Path | pd.DataFrame) -> list[Given]:
@@ -147,7 +138,7 @@ def store_responses(given: Iterable[Given], ledger: Ledger, plan: Plan, sampling
     arms = {}
     seen: set[tuple[str, int, str]] = set()
     rows = []
-    for where, prompt_id, model, repeat, reply in given:
+    for where, prompt_id, model, repeat, reply, logprobs in given:
         if prompt_id not in seqs:
             raise DataError(
                 f"{where}: no prompt {prompt_id!r} in this data set, settings and seed; "
@@ -157,8 +148,10 @@ def store_responses(given: Iterable[Given], ledger: Ledger, plan: Plan, sampling
             raise DataError(f"{where}: a second response of {model!r} to prompt {prompt_id!r} in repeat {repeat}")
         seen.add((model, repeat, prompt_id))
         if model not in arms:
-            arms[model] = ledger.arm(model, None, sampling, {"chat": True, "logprobs": False})
-        response = Response(prompt_id=prompt_id, model=model, repeat=repeat, status=Status.OK, text=reply)
+            arms[model] = ledger.arm(model, None, sampling, {"chat": True, "logprobs": logprobs is not None})
+        response = Response(
+            prompt_id=prompt_id, model=model, repeat=repeat, status=Status.OK, text=reply, candidate_logprobs=logprobs
+        )
         rows.append(Row(arms[model].id, seqs[prompt_id], 1, response))
     held = {
         (due.seq, arm.id, repeat)

@@ -17,6 +17,7 @@ GROUP = "isogloss.studies"
 
 BUILT_IN = {
     "lexicon": "isogloss.studies.lexicon:STUDY",
+    "stereotypes": "isogloss.studies.stereotypes:STUDY",
 }
 """Name → where its `Study` is. A further study is one more line."""
 
