@@ -8,6 +8,10 @@ A page is run from top to bottom in an empty folder. In it, a comment stands bef
 
     <!-- file: NAME -->                       the next code block is written to a file
     <!-- sheet: NAME -->                      the next table is typed into the worksheet "Table" of a workbook
+    <!-- fill: FILE.xlsx -->                  the next table is filled into a rater's sheet: its first column finds the
+                                              row, the others are cells of that row
+    <!-- fill: TASK-*.xlsx TITLE -->          the same for several raters: a column each, in place of the star; TITLE is
+                                              the column of their sheets that it goes into
     <!-- replies: NAME from PROMPTS -->       the next code block is a file of replies made for the first prompts
     <!-- run: exit=1 head=5 tail=2 model -->  the commands of the next block are run and what they print is put there;
                                               all of it is optional: exit code, lines kept at both ends, needs a model
@@ -117,7 +121,7 @@ def _placeholder(kind: object) -> str:
 # --- pages that are run -----------------------------------------------------------------------------------------------
 
 _STEP = re.compile(
-    r"(?P<open><!-- (?P<what>file|sheet|replies|run)(?:: *(?P<words>[^>]*?))? *-->\n\n?)"
+    r"(?P<open><!-- (?P<what>file|sheet|fill|replies|run)(?:: *(?P<words>[^>]*?))? *-->\n\n?)"
     r"(?P<body>```\w*\n.*?\n```\n|(?:\|[^\n]*\n)+)",
     re.DOTALL,
 )
@@ -139,6 +143,8 @@ def filled(text: str, folder: Path, *, models: bool = False) -> str:
                 Path(words[0]).write_text(_inner(body), encoding="utf-8")
             case "sheet":
                 _type_in(Path(words[0]), body)
+            case "fill":
+                _fill(words[0], " ".join(words[1:]), body)
             case "replies":
                 replies = _replies(Path(words[2]))
                 Path(words[0]).write_text(replies, encoding="utf-8")
@@ -171,6 +177,31 @@ def _type_in(path: Path, table: str) -> None:
         for column, text in enumerate(row, start=1):
             cell = sheet.cell(at, column, text or None)
             cell.number_format = "@"
+    book.save(path)
+
+
+def _fill(name: str, title: str, table: str) -> None:
+    """Fill in the sheets of one rater or of several, as they would in a spreadsheet program."""
+    head, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
+    for column, word in enumerate(head[1:], start=1):
+        path, field = (Path(name.replace("*", word)), title) if "*" in name else (Path(name), word)
+        _fill_column(path, head[0], field, {row[0]: row[column] for row in rows})
+
+
+def _fill_column(path: Path, key: str, field: str, cells: dict[str, str]) -> None:
+    """Write cells under a title; the text in another column says which row each belongs to."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(path)
+    sheet = book.worksheets[-1]
+    titles = [cell.value for cell in sheet[1]]
+    keys, place = titles.index(key), titles.index(field)
+    left = dict(cells)
+    for row in sheet.iter_rows(min_row=2):
+        if (text := left.pop(str(row[keys].value), None)) is not None:
+            row[place].value = text or None
+    if left:
+        raise SystemExit(f"{path} has no row for {sorted(left)}")
     book.save(path)
 
 

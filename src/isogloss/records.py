@@ -254,9 +254,7 @@ class Response(Record):
         return self
 
 
-Value: TypeAlias = (
-    str | bool | float | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Mapping[str, str | None]
-)
+Value: TypeAlias = str | bool | float | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Mapping[str, str | None]
 
 
 class Answer(Record):

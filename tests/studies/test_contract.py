@@ -9,11 +9,14 @@ from isogloss.records import Estimate
 
 STUDIES = [(name, sample) for name in studies.names() for sample in studies.get(name).samples]
 LIMIT = 60
+IN_WORDS = {"stereotypes": {"rule": "forced_choice"}}
+"""Settings under which a study asks for words rather than for log-probabilities."""
 
 
 def measured(study: str, sample: str, informant: str, out) -> list[Estimate]:
     """Estimates that stand on a model's answers, each with the statuses of all it was asked."""
-    run = run_study(study, sample, models=[f"scripted/{informant}"], out=out, limit=LIMIT, settings={"resamples": "50"})
+    settings = {"resamples": "50", **IN_WORDS.get(study, {})}
+    run = run_study(study, sample, models=[f"scripted/{informant}"], out=out, limit=LIMIT, settings=settings)
     return [estimate for estimate in run.records if "model" in estimate.group and "(" not in estimate.measure]
 
 

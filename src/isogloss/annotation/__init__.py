@@ -1,5 +1,6 @@
 """People's part: what they are asked, sheets that go out and come back, how far they agree."""
 
-from isogloss.annotation.form import Field, Form
+from isogloss.annotation.form import Field, Form, Together
+from isogloss.annotation.sheets import Fault, SheetReading, read_sheet, sheet_task, write_sheets
 
-__all__ = ["Field", "Form"]
+__all__ = ["Fault", "Field", "Form", "SheetReading", "Together", "read_sheet", "sheet_task", "write_sheets"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
+
+from pydantic import Field as Default
 
 from isogloss.records import Record
 
@@ -18,10 +21,22 @@ class Field(Record):
     choices: tuple[str, ...] = ()
     """What may be written: of a scale its numbers as text ("1" to "5"), of a choice its words."""
     labels: tuple[str, ...] = ()
-    """What each of `choices` means, in the raters' language; shown beside it."""
+    """What each of `choices` means, in the raters' language; shown beside it, and understood in its place."""
+    abstain: str = ""
+    """What may be written by who can't tell ("?"): read as None, which is an answer. An empty cell is none yet."""
+    abstain_label: str = ""
+    """What that means, in the raters' language."""
     required: bool = True
     required_if: tuple[str, tuple[str, ...]] | None = None
     """(name of another field, values of it): needed only then, e.g. a reason for ("decision", ("reject",))."""
+
+
+class Together(Record):
+    """Fields of which at least one is filled in when another field has certain values, and none otherwise."""
+
+    field: str
+    values: tuple[str, ...]
+    fields: tuple[str, ...]
 
 
 class Form(Record):
@@ -37,3 +52,11 @@ class Form(Record):
     shown: tuple[tuple[str, str], ...]
     """Columns that a rater reads and doesn't change: (name in the row, heading)."""
     fields: tuple[Field, ...]
+    together: Together | None = None
+    """E.g. a new text exactly when the decision is "edit"."""
+    others: Mapping[str, Form] = Default(default_factory=dict)
+    """Rater → the form of the same task in that rater's own language or for that rater's country."""
+
+    def of(self, rater: str) -> Form:
+        """The form that a rater is shown."""
+        return self.others.get(rater, self)

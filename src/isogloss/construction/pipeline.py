@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from isogloss.errors import IncompleteError
-from isogloss.records import Prompt, Rating, Record, Response
+from isogloss.records import Prompt, Rating, Record, Response, Sampling
 
 if TYPE_CHECKING:
     from isogloss.annotation import Form
@@ -28,7 +28,9 @@ class WaitingError(IncompleteError):
 class Ask(Protocol):
     """Puts prompts to a model through the engine; what was answered before isn't asked again."""
 
-    def __call__(self, prompts: Sequence[Prompt], model: str, *, repeat: int = 1) -> list[Response]:
+    def __call__(
+        self, prompts: Sequence[Prompt], model: str, *, repeat: int = 1, sampling: Sampling | None = None
+    ) -> list[Response]:
         """One response a prompt, in their order; each fault is a status.
 
         Equal prompts are asked once. `repeat` asks the same prompts anew, and is a separate entry.
@@ -88,6 +90,8 @@ class Step:
     """For a people's step: what to ask, given the tables before it."""
     files: Callable[[Any], Sequence[Path]] = lambda config: ()
     """Files of the user's that it reads (a pool of sentences, a list of claims): their content counts too."""
+    reviews: tuple[str, ...] = ()
+    """Files in the construction's folder that it writes and a person may correct: filled-in decisions count too."""
     forecast: Callable[[Workshop], Mapping[str, int]] | None = None
     """For a dry run: model → calls at most, as far as the tables that there are tell."""
     version: int = 1

@@ -23,6 +23,8 @@ class Abilities(Record):
     """Its log-probabilities are pseudo-log-likelihoods: each token given all others, from a masked model."""
     next_sentence: bool = False
     """Has a head that tells how likely one sentence follows another."""
+    shared_tokens: bool = False
+    """Can mask the tokens that two sentences share, one at a time (CrowS-Pairs)."""
 
 
 class CalledOffError(Exception):

@@ -14,8 +14,8 @@ DASH = "–"
 MINUS = "−"
 ELLIPSIS = "…"
 
-SIGNED = {"youden_j", "mcc"}
-TWO_DECIMALS = {"ss", "lms", "icat", "crows_pairs_score"}
+SIGNED = {"youden_j", "mcc", "bias_ambiguous", "bias_disambiguated"}
+TWO_DECIMALS = {"ss", "lms", "icat", "crows_pairs_score", "s_amb", "s_dis"}
 
 
 def kind_of(measure: str) -> Kind:

@@ -125,8 +125,8 @@ def test_crows_pairs_with_and_without_the_rounding_of_the_original(tmp_path: Pat
     assert "1 ties" in rounded[None, None].method
     assert (plain["stereo", None].value, plain["antistereo", None].value) == (100.0, 0.0)
     assert rounded[None, "age"].value == 50.0
+    scores.write_text("id,sent_more_score,sent_less_score\n0,-1,-2\n1,-3,-4\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"no score for 2 of 6 sentences"):
-        scores.write_text("id,sent_more_score,sent_less_score\n0,-1,-2\n1,-3,-4\n", encoding="utf-8")
         scored(data, scores)
 
 
@@ -145,8 +145,11 @@ def test_the_interval_is_that_of_terms_and_two_models_are_compared_on_the_same_d
     for model, shift in (("low", 5), ("high", 8)):
         for item, condition in study.conditions(job.dataset, job.settings, 0):
             prefers = int(item.fields["target"][1:]) < shift
-            answers.append({"item_id": item.id, "model": model, "format": "given", "reading": "logprob", "repeat": 1,
-                            "status": "ok", "value": (1.0 if prefers else -1.0, 0.0, -2.0), "order": condition.order})  # fmt: skip
+            score = 1.0 if prefers else -1.0
+            answers.append(
+                {"item_id": item.id, "model": model, "format": "given", "reading": "logprob", "repeat": 1,
+                 "status": "ok", "value": (score, 0.0, -2.0), "order": condition.order}
+            )  # fmt: skip
     found = estimate(pd.DataFrame(answers), job.dataset, job.settings, 0)
     by = {(e.measure, e.group["model"]): e for e in found if "category" not in e.group}
     assert (by["ss", "low"].value, by["ss", "high"].value, by["lms", "low"].value) == (50.0, 80.0, 100.0)

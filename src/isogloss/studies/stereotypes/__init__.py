@@ -21,6 +21,8 @@ from isogloss.study import Coder, Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from isogloss.reports import Section
+
 HERE = Path(__file__).parent
 
 
@@ -36,6 +38,14 @@ def _estimate(answers: pd.DataFrame, dataset: Dataset, settings: StereotypeSetti
     return estimate(answers, dataset, settings, seed)
 
 
+def _sections(
+    estimates: Sequence[Estimate], answers: pd.DataFrame, dataset: Dataset, settings: StereotypeSettings
+) -> Sequence[Section]:
+    from isogloss.studies.stereotypes.figures import sections
+
+    return sections(estimates, answers, dataset, settings)
+
+
 STUDY = Study(
     name="stereotypes",
     version="1",
@@ -46,11 +56,13 @@ STUDY = Study(
     ask=ask,
     coders=_coders,
     estimate=_estimate,
+    sections=_sections,
     headline=(
         "ss",
         "lms",
         "icat",
         "crows_pairs_score",
+        "neither",
         "s_amb",
         "s_dis",
         "accuracy_ambiguous",

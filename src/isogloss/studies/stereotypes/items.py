@@ -36,7 +36,7 @@ Rows: TypeAlias = "Iterator[tuple[str, Row]]"
 
 
 def load_items(source: Source, settings: StereotypeSettings) -> Dataset:
-    """Read a data set; a folder is one of our own with all its Parquet files.
+    """Read a data set; a folder is one of our own, with all its Parquet or JSON lines.
 
     Returns
     -------
@@ -80,14 +80,14 @@ def _read(source: Source, settings: StereotypeSettings) -> tuple[str, list[Item]
         if isinstance(whole, dict) and "data" in whole:
             return str(source), *_stereoset(whole, path, settings)
         if '"question_polarity"' in first:
-            return str(source), bbq_items.from_bbq(json_rows(path, text), settings), []
+            return str(source), *bbq_items.from_bbq(json_rows(path, text), settings)
         return str(source), *_own(json_rows(path, text), str(path))
     rows_of = list(_csv_rows(path, text))
     header = set(rows_of[0][1]) if rows_of else set()
     if {"sent_more", "sent_less"} <= header:
         return str(source), *_crows_pairs(iter(rows_of), settings)
     if {"question_polarity", "ans0", "template_id"} <= header:
-        return str(source), bbq_items.from_esbbq(iter(rows_of), settings), []
+        return str(source), *bbq_items.from_esbbq(iter(rows_of), path)
     return str(source), *_own(iter(rows_of), str(path))
 
 
@@ -291,11 +291,14 @@ def _parquet_rows(path: Path) -> Rows:
 
 
 def _folder_rows(path: Path) -> Rows:
-    files = [file for file in sorted(path.rglob("*.parquet")) if "ratings" not in file.parts]
-    if not files:
-        raise DataError(f"{path} holds no Parquet file; {EXPECTED}")
-    for file in files:
-        yield from _parquet_rows(file)
+    """All Parquet files of a folder, its JSON lines where it has none; raters' own rows are kept out."""
+    for suffix, read in ((".parquet", _parquet_rows), (".jsonl", lambda file: json_rows(file, read_text(file)))):
+        files = [file for file in sorted(path.rglob(f"*{suffix}")) if "ratings" not in file.relative_to(path).parts]
+        for file in files:
+            yield from read(file)
+        if files:
+            return
+    raise DataError(f"{path} holds neither Parquet nor JSON lines; {EXPECTED}")
 
 
 def _word(row: Row, column: str, where: str) -> str:

@@ -83,17 +83,24 @@ def wording_of(item: Item, settings: StereotypeSettings) -> ChoiceWording:
 def needs(dataset: Dataset, settings: StereotypeSettings) -> list[Need]:
     """What each rule asks of a model."""
     found = []
-    for rule in ("forced_choice",) if bbq.is_bbq(dataset) else settings.rule:
+    rules: tuple[Rule, ...] = settings.rule
+    if bbq.is_bbq(dataset) and rules != ("given",):
+        rules = ("forced_choice",)
+    for rule in rules:
         match rule:
             case "forced_choice":
                 found.append(Need("chat", True, "rule=forced_choice needs a chat model; take rule=causal or masked"))
-            case "masked" | "crows_pairs":
-                found.append(Need("masked", True, f"rule={rule} needs a masked model; take rule=causal"))
+            case "masked":
+                found.append(Need("masked", True, "rule=masked needs a masked model; take rule=causal"))
+            case "crows_pairs":
+                words = "rule=crows_pairs needs a model that masks shared tokens; take rule=masked or causal"
+                found.append(Need("shared_tokens", True, words))
             case "next_sentence":
                 words = "rule=next_sentence needs a model with a next-sentence head; take rule=masked"
                 found.append(Need("next_sentence", True, words))
             case "given":
-                found.append(Need("masked", True, "rule=given is for scores made elsewhere; give --responses"))
+                words = "rule=given is for scores made elsewhere: isogloss score stereotypes --data … --responses …"
+                found += [Need("masked", wanted, words) for wanted in (True, False)]  # no model fits
             case _:
                 words = f"rule={rule} needs log-probabilities of given text; take rule=forced_choice"
                 found.append(Need("logprobs", True, words))

@@ -38,7 +38,9 @@ class StereotypeSettings(Settings):
     countries: tuple[str, ...] = Field((), description="Only rows of these countries (codes separated by commas).")
     categories: tuple[str, ...] = Field((), description="Only rows of these categories, separated by commas.")
     split: str | None = Field(None, description="Only this split, e.g. intersentence.")
-    sample: int | None = Field(None, ge=1, description="Rows drawn at random by the seed; all where it isn't set.")
+    sample: int | None = Field(
+        None, ge=1, description="Rows drawn at random, the same ones every time; all where it isn't set."
+    )
     rounding: int | None = Field(
         None, ge=0, le=12,
         description="Round scores to so many decimals before comparing (the original CrowS-Pairs script: 3, which "
@@ -48,8 +50,10 @@ class StereotypeSettings(Settings):
         None, description="What scores made elsewhere are called; the name of their file where it isn't set."
     )
     orders: int = Field(
-        3, ge=1, le=6, description="BBQ and EsBBQ: orders of the three answers that each question is asked in."
-    )
+        3, ge=3, le=6, multiple_of=3,
+        description="BBQ and EsBBQ: orders of the three answers that each question is asked in, 3 or 6; each answer "
+        "stands in each place equally often.",
+    )  # fmt: skip
     resamples: int = Field(2000, ge=1, description="Bootstrap draws over target terms for the intervals.")
     confidence: float = Field(0.95, gt=0, lt=1, description="Coverage of the intervals.")
 

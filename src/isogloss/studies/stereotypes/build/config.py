@@ -1,0 +1,307 @@
+"""The configuration of `isogloss build stereotypes`: countries, categories, views, models, people, thresholds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from isogloss.errors import SettingError
+from isogloss.files import whole_file
+from isogloss.locale import language_tag
+from isogloss.records import Record
+from isogloss.registry import unknown_name
+
+VIEWS = ("inside", "outside", "media", "sayings", "elders", "young")
+"""Points of view that the wordings ship, see data/wordings/retrieve_*.toml."""
+
+
+class Named(Record):
+    """A category or point of view: its name in tables, and its words in the language asked in."""
+
+    name: str = Field(min_length=1)
+    words: str = ""
+    """What stands in the prompt; the name itself where it is empty (for a view: the wording's own text)."""
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+Entry = Annotated[Named, BeforeValidator(_named)]
+
+
+class Country(Record):
+    """A country, or any other place that has its stereotypes."""
+
+    code: str = Field(min_length=1)
+    """ISO 3166-1 alpha-2, or a code of your own."""
+    name: str = Field(min_length=1)
+    """In the language asked in."""
+    language: str = Field(min_length=2)
+    people: str = ""
+    """What its people are called, e.g. "los aurelianos"; the country's name otherwise."""
+    region: str = ""
+    """Countries of one region are pooled in the overlap, too."""
+
+
+class Retrieval(Record):
+    models: tuple[str, ...] = ()
+    wording: str | None = None
+    """Language of a wording that ships, or path of a TOML file; the country's language otherwise."""
+    claims: Path | None = None
+    """Ready claims (CSV: country, category, group, claim) instead of, or beside, those of models."""
+    max_rounds: int = Field(10, ge=1, le=1000)
+    rows: int = Field(10, ge=1, le=100)
+    temperature: float = Field(1.0, ge=0)
+    max_tokens: int = Field(1500, ge=16)
+
+
+class Merging(Record):
+    encoder: str = "use"
+    """"use" (packaged, 16 languages), or `hf/…`."""
+    threshold: float = Field(0.85, gt=0, le=1)
+    review_from: float = Field(0.75, gt=0, le=1)
+
+
+class Validation(Record):
+    raters: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Country code → codes of its raters."""
+    needed: int = Field(5, ge=1)
+    drop_median: float = 2.0
+    keep_undecided: bool = True
+    """A median between whole numbers just above `drop_median` (2.5) is kept."""
+    wording: str | None = None
+    """Of all that people are asked: language of a wording that ships, or path of a TOML file; each country's language
+    otherwise."""
+
+
+class Instances(Record):
+    writer: str = "people"
+    """A model, or "people"."""
+    writers: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    number: int = Field(5, ge=1, le=20)
+    wording: str | None = None
+    max_rounds: int = Field(3, ge=1)
+    max_tokens: int = Field(1500, ge=16)
+    temperature: float = Field(0.7, ge=0)
+
+
+class Review(Record):
+    coordinator: str = ""
+    owner: str = ""
+
+
+class Unrelated(Record):
+    pool: Mapping[str, Path] | Path | None = None
+    """A file with a sentence a line, or one for each language; a small pool of ours otherwise."""
+    most_similarity: float = Field(0.3, gt=-1, le=1)
+    licence: str = ""
+
+
+class OverlapSet(Record):
+    name: str
+    file: Path
+
+
+class Overlap(Record):
+    sets: tuple[OverlapSet, ...] = ()
+    claims: Path | None = None
+    """Documented claims: claim, group, category, region, citation."""
+    threshold: float = Field(0.7, gt=0, le=1)
+
+
+class BuildConfig(Record):
+    """Everything that decides what is built."""
+
+    name: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    licence: str = Field(min_length=1)
+    creators: tuple[str, ...] = Field(min_length=1)
+    categories: tuple[Entry, ...] = Field(min_length=1)
+    views: tuple[Entry, ...] = tuple(Named(name=name) for name in VIEWS)
+    countries: tuple[Country, ...] = Field(min_length=1)
+    retrieval: Retrieval = Retrieval()
+    merging: Merging = Merging()
+    validation: Validation = Validation()
+    instances: Instances = Instances()
+    review: Review = Review()
+    unrelated: Unrelated = Unrelated()
+    overlap: Overlap = Overlap()
+
+    @model_validator(mode="after")
+    def _fits(self) -> BuildConfig:
+        _check_once("country code", (country.code for country in self.countries))
+        _check_once("category", (category.name for category in self.categories))
+        _check_once("point of view", (view.name for view in self.views))
+        if not self.retrieval.models and self.retrieval.claims is None:
+            raise ValueError("retrieval.models names no model, and retrieval.claims no file; give one of them")
+        if self.merging.review_from > self.merging.threshold:
+            raise ValueError("merging.review_from is above merging.threshold; pairs between them are shown for review")
+        self._check_people()
+        return self
+
+    def _check_people(self) -> None:
+        codes = {country.code for country in self.countries}
+        groups = {"validation.raters": self.validation.raters, "instances.writers": self.instances.writers}
+        for what, people in groups.items():
+            for code in people:
+                if code not in codes:
+                    raise ValueError(f"{what} names the country {code!r}, which isn't among {', '.join(sorted(codes))}")
+        for code, raters in self.validation.raters.items():
+            _check_once(f"rater of {code}", raters)
+            if len(raters) < self.validation.needed:
+                raise ValueError(
+                    f"validation.raters.{code} has {len(raters)} raters, fewer than the {self.validation.needed} "
+                    "needed; name more, or lower validation.needed"
+                )
+        writers = {writer for people in self.instances.writers.values() for writer in people}
+        raters_of_all = {rater for people in self.validation.raters.values() for rater in people}
+        for name in sorted(writers & raters_of_all):
+            raise ValueError(f"{name!r} is a rater and a writer; those who write aren't those who validate")
+        for name in sorted(writers & {self.review.coordinator, self.review.owner} - {""}):
+            raise ValueError(f"{name!r} writes and reviews; name another reviewer")
+        if self.review.coordinator and self.review.coordinator == self.review.owner:
+            raise ValueError("review.coordinator and review.owner are one person; each triple passes two reviews")
+
+
+def _check_once(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name!r} comes twice")
+        seen.add(name)
+
+
+def read_config(path: Path) -> BuildConfig:
+    """Read and check a configuration; files that it names are taken from where it lies.
+
+    Raises
+    ------
+    SettingError
+        Naming file and key, one line.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingError(f"{path} can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} is no TOML file: {error}") from error
+    _check_names(table, BuildConfig, str(path), "")
+    try:
+        config = BuildConfig.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        words = first["msg"].removeprefix("Value error, ")
+        raise SettingError(f"{path}: " + (f"{where}: {words}, got {first['input']!r}" if where else words)) from error
+    for country in config.countries:
+        try:
+            language_tag(country.language)
+        except SettingError as error:
+            raise SettingError(f"{path}: countries {country.code}: {error}") from error
+    return _from_here(config, path.parent)
+
+
+def _check_names(table: Mapping[str, Any], model: type[Record], path: str, before: str) -> None:
+    """Unknown keys with near names offered, also in the parts."""
+    parts: dict[str, type[Record]] = {
+        "retrieval": Retrieval, "merging": Merging, "validation": Validation, "instances": Instances,
+        "review": Review, "unrelated": Unrelated, "overlap": Overlap,
+    }  # fmt: skip
+    for key, value in table.items():
+        if key not in model.model_fields:
+            known = [before + name for name in model.model_fields]
+            raise SettingError(f"{path}: {unknown_name('key', before + key, known)}")
+        if model is BuildConfig and key in parts and isinstance(value, dict):
+            _check_names(value, parts[key], path, f"{key}.")
+        if model is BuildConfig and key == "countries" and isinstance(value, list):
+            for one in value:
+                if isinstance(one, dict):
+                    _check_names(one, Country, path, "countries.")
+
+
+def _from_here(config: BuildConfig, folder: Path) -> BuildConfig:
+    def here(path: Path | None) -> Path | None:
+        return None if path is None else folder / path
+
+    pool = config.unrelated.pool
+    pools = {language: folder / path for language, path in pool.items()} if isinstance(pool, Mapping) else here(pool)
+    sets = tuple(one.model_copy(update={"file": folder / one.file}) for one in config.overlap.sets)
+    return config.model_copy(
+        update={
+            "retrieval": config.retrieval.model_copy(update={"claims": here(config.retrieval.claims)}),
+            "unrelated": config.unrelated.model_copy(update={"pool": pools}),
+            "overlap": config.overlap.model_copy(update={"sets": sets, "claims": here(config.overlap.claims)}),
+        }
+    )
+
+
+EXAMPLE = """\
+# A stereotype set for a country. Words in quotes are yours to change; a line that begins with # is off.
+# isogloss build stereotypes THIS-FILE --out FOLDER [--dry-run]
+
+name = "aurelia-stereotypes"
+title = "Stereotypes of Aurelia"
+licence = "CC-BY-4.0"                       # of what is made here
+creators = ["Your name"]
+
+# What stereotypes are about: free words, in the language asked in where they differ.
+categories = [{name = "region", words = "regiones y ciudades"}, {name = "profession", words = "oficios"}]
+
+# Points of view to ask from; six ship: inside, outside, media, sayings, elders, young. Or your own:
+# views = ["inside", {name = "school", words = "Piensa en lo que se oye en las escuelas."}]
+
+[[countries]]
+code = "XA"                                 # ISO 3166-1 alpha-2, or a code of your own
+name = "Aurelia"                            # in its language
+language = "es"                             # BCP 47
+people = "los aurelianos"
+# region = "South"                          # countries of one region are pooled in the overlap, too
+
+[retrieval]
+models = ["openai/gpt-4o-mini"]             # several may retrieve; their union is kept
+# claims = "claims.csv"                     # ready claims instead: country, category, group, claim
+max_rounds = 10                             # it ends before when a round adds nothing
+rows = 10                                   # asked for in each reply
+
+[merging]
+threshold = 0.85                            # similarity from which two claims are one
+review_from = 0.75                          # pairs between are shown to you in review/borderline.csv
+
+[validation]                                # left out with --skip-people
+raters = {XA = ["a1", "a2", "a3", "a4", "a5"]}   # codes, never names
+needed = 5
+drop_median = 2.0                           # dropped when the median of 1 to 5 is this or less
+keep_undecided = true                       # a median of 2.5 is kept
+
+[instances]
+writer = "openai/gpt-4o-mini"               # or "people", with writers = {XA = ["w1", "w2"]}
+number = 5                                  # triples a stereotype
+
+[review]
+coordinator = "c1"                          # reads every triple first,
+owner = "o1"                                # and second
+
+[unrelated]
+# pool = "sentences.txt"                    # a sentence a line; a small pool of ours otherwise
+# licence = "CC-BY-SA-3.0"
+most_similarity = 0.3
+
+[overlap]
+threshold = 0.7
+# sets = [{name = "StereoSet", file = "dev.json"}, {name = "SeeGULL", file = "seegull.csv"}]
+# claims = "documented.csv"                 # claim, group, category, region, citation
+"""
+
+
+def write_example(path: Path) -> None:
+    """Write an example configuration with a comment on every part. Raises SettingError where that can't be done."""
+    try:
+        with whole_file(path) as partial:
+            partial.write_text(EXAMPLE, encoding="utf-8")
+    except OSError as error:
+        raise SettingError(f"can't write {path}: {error.strerror}") from error

@@ -1,0 +1,160 @@
+"""What the steps for people share: the words of their forms, and the message that says who is waited for."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isogloss.annotation import Form
+from isogloss.construction import WaitingError
+from isogloss.errors import SettingError
+from isogloss.prompts import Template
+from isogloss.registry import unknown_name
+
+if TYPE_CHECKING:
+    from isogloss.studies.stereotypes.build.config import BuildConfig, Country
+
+FOLDER = Path(__file__).parents[1] / "data" / "wordings"
+TEXTS = ("context", "stereotype", "anti_stereotype")
+"""Of a triple, without the unrelated sentence."""
+KEYS = {
+    "validate": ("title", "instructions", "category", "group", "claim", "value", "labels", "abstain", "abstain_label"),
+    "write": ("title", "instructions", "category", "group", "claim", "number", *TEXTS),
+    "review": (
+        "title", "instructions", "country", "category", "group", "claim", *TEXTS, "decision", "decisions", "reason",
+        *(f"new_{name}" for name in TEXTS),
+    ),
+}  # fmt: skip
+"""Task → what its part of a wording must have."""
+LISTS = {"instructions": None, "labels": 5, "decisions": 3}
+"""Keys that are lists of texts, and how many each has."""
+FIELDS = {"validate": {"country", "people"}, "write": {"country", "people", "number"}, "review": set[str]()}
+
+
+class Words(NamedTuple):
+    """One task's part of a wording, in one language."""
+
+    name: str
+    """Versioned, e.g. "people-es@1"."""
+    language: str
+    texts: Mapping[str, Any]
+    """The keys of `KEYS`: a text, or a tuple of texts for those of `LISTS`."""
+
+    def filled(self, key: str, values: Mapping[str, str]) -> tuple[str, ...]:
+        """The text or texts under a key, each with those of the fields that it has filled in."""
+        given = self.texts[key]
+        texts = (given,) if isinstance(given, str) else given
+        templates = [Template(text, name=f"{self.name}: {key}") for text in texts]
+        return tuple(one.render({name: values[name] for name in one.fields}) for one in templates)
+
+
+@cache
+def words(wanted: str, task: str) -> Words:
+    """A task's words in the language that ships, or from the TOML file, that is wanted.
+
+    Raises
+    ------
+    UnknownNameError
+        For a language without a wording.
+    SettingError
+        For a file that is missing, isn't TOML, or lacks a key or has a field that nothing fills in.
+    """
+    is_file = wanted.endswith(".toml") or "/" in wanted
+    if is_file:
+        path = Path(wanted)
+    else:
+        language = wanted.split("-")[0].lower()
+        known = sorted(path.stem.removeprefix("people_") for path in FOLDER.glob("people_*.toml"))
+        if language not in known:
+            hint = 'give a file of your own: validation.wording = "FILE.toml"'
+            raise unknown_name("wording for people", wanted, known, hint=hint)
+        path = FOLDER / f"people_{language}.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingError(f"{path} can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} is no TOML file: {error}") from error
+    for key in ("name", "language"):
+        if not isinstance(table.get(key), str):
+            raise SettingError(f"{path} has no text {key!r}")
+    found = table.get(task)
+    if not isinstance(found, dict):
+        raise SettingError(f"{path} has no part [{task}]")
+    texts = {key: _checked(path, task, key, found.get(key)) for key in KEYS[task]}
+    return Words(table["name"], table["language"], texts)
+
+
+def _checked(path: Path, task: str, key: str, value: object) -> str | tuple[str, ...]:
+    """A text, or texts, of a wording."""
+    texts = [str(text).strip() for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+    if not texts or not all(texts):
+        raise SettingError(f"{path}: [{task}] has no text {key!r}")
+    n = LISTS.get(key)
+    if isinstance(value, list) != (key in LISTS) or n not in (None, len(texts)):
+        form = f"a list of {n or 'texts'}" if key in LISTS else "one text"
+        raise SettingError(f"{path}: [{task}] {key!r} must be {form}")
+    for text in texts:
+        unknown = Template(text, name=f"{path.name}: {key}").fields - FIELDS[task]
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in sorted(FIELDS[task])) or "none"
+            raise SettingError(f"{path}: [{task}] {key!r} has the field {{{min(unknown)}}}; there are {known}")
+    return tuple(texts) if key in LISTS else texts[0]
+
+
+def words_for(config: BuildConfig, country: Country, task: str) -> Words:
+    """A task's words for people of a country."""
+    return words(config.validation.wording or country.language, task)
+
+
+def wording_files(config: BuildConfig) -> list[Path]:
+    """The file of the user's that the words come from, if there is one."""
+    named = config.validation.wording
+    return [Path(named)] if named is not None and named.endswith(".toml") else []
+
+
+def category_words(config: BuildConfig, name: str) -> str:
+    """A category as people are shown it."""
+    return next((one.words or one.name for one in config.categories if one.name == name), name)
+
+
+def one_form(forms: Mapping[str, Form]) -> Form:
+    """The forms of raters as one, which knows whose differ."""
+    first = next(iter(forms.values()))
+    return first.model_copy(update={"others": {rater: form for rater, form in forms.items() if form != first}})
+
+
+class Left(NamedTuple):
+    """How much one person still has to do."""
+
+    n_left: int
+    n_rows: int
+
+
+def waiting(task: str, left: Mapping[str, Left], folder: Path, *, more: Sequence[str] = ()) -> WaitingError:
+    """The message that names who hasn't finished, and what to run.
+
+    Parameters
+    ----------
+    task : str
+    left : mapping of str to Left
+        Rater → what is left; those with nothing left aren't named.
+    folder : Path
+        Of the construction.
+    more : sequence of str
+        What else is to say, after the names.
+    """
+    names = [
+        f"{rater} has {'all' if one.n_left == one.n_rows else f'{one.n_left:,} of'} {one.n_rows:,} rows to do"
+        for rater, one in left.items()
+        if one.n_left
+    ]
+    return WaitingError(
+        f"'{task}' waits for people: {', '.join(names)}"
+        + "".join(f"; {text}" for text in more)
+        + f"; 'isogloss annotate export {folder}' writes the sheets, 'isogloss annotate import {folder} SHEET' takes "
+        "one back, then build again (--skip-people goes on without)"
+    )

@@ -1,0 +1,131 @@
+"""Triples written by people of a country, who aren't its raters: what they are asked, and what they wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isogloss.annotation import Field, Form
+from isogloss.construction import Sheet, Table, Workshop
+from isogloss.construction.pipeline import Row
+from isogloss.errors import SettingError
+from isogloss.studies.stereotypes.build.people import TEXTS, Left, category_words, one_form, waiting, words_for
+
+if TYPE_CHECKING:
+    from isogloss.studies.stereotypes.build.config import BuildConfig, Country
+
+TASK = "write"
+
+
+def writing_sheet(workshop: Workshop) -> Sheet:
+    """`number` rows a kept stereotype; a country's writers share its stereotypes, and one writes all rows of one.
+
+    Raises
+    ------
+    SettingError
+        If a country with kept stereotypes has no writer, or somebody who writes rates or reviews, too.
+    """
+    config: BuildConfig = workshop.config
+    asked = assigned(workshop)
+    forms: dict[str, Form] = {}
+    for country in config.countries:
+        for writer in config.instances.writers.get(country.code, ()):
+            if writer in asked:
+                forms.setdefault(writer, form_of(config, country))
+    if not forms:
+        return Sheet(form_of(config, config.countries[0]), {})
+    return Sheet(one_form(forms), asked)
+
+
+def written(workshop: Workshop) -> Table:
+    """What people wrote, as candidates: the columns of `instances` but `id`; `writer` is the code, `origin` "person".
+
+    Raises
+    ------
+    SettingError
+        As for `writing_sheet`.
+    WaitingError
+        Until every row is written.
+    """
+    config: BuildConfig = workshop.config
+    asked = assigned(workshop)
+    given = {(rating.rater, rating.item_id): rating for rating in workshop.ratings(TASK)}
+    left = {
+        writer: Left(sum((writer, str(row["item_id"])) not in given for row in rows), len(rows))
+        for writer, rows in asked.items()
+    }
+    if any(one.n_left for one in left.values()):
+        raise waiting(TASK, left, workshop.folder)
+    found: Table = []
+    for row in kept_rows(workshop):
+        for number in range(1, config.instances.number + 1):
+            item_id = row_id(row, number)
+            writer = next(writer for writer, rows in asked.items() if any(one["item_id"] == item_id for one in rows))
+            values = given[writer, item_id].values
+            found.append(
+                {
+                    "stereotype_id": row["id"], "country": row["country"], "language": row["language"],
+                    "category": row["category"], "group": row["group"], "number": number,
+                    **{name: values[name] for name in TEXTS}, "writer": writer, "origin": "person",
+                }
+            )  # fmt: skip
+    return found
+
+
+def assigned(workshop: Workshop) -> dict[str, list[Row]]:
+    """Writer → rows to write; stereotypes go round the writers of their country."""
+    config: BuildConfig = workshop.config
+    check_writers(config, {str(row["country"]) for row in kept_rows(workshop)})
+    found: dict[str, list[Row]] = {}
+    for country in config.countries:
+        writers = config.instances.writers.get(country.code, ())
+        kept = sorted(
+            (row for row in kept_rows(workshop) if row["country"] == country.code), key=lambda row: str(row["id"])
+        )
+        for index, row in enumerate(kept):
+            found.setdefault(writers[index % len(writers)], []).extend(
+                {"item_id": row_id(row, number), "category": category_words(config, str(row["category"])),
+                 "group": row["group"], "claim": row["claim"], "number": number}
+                for number in range(1, config.instances.number + 1)
+            )  # fmt: skip
+    return found
+
+
+def kept_rows(workshop: Workshop) -> Table:
+    """Stereotypes that triples are written for."""
+    return [row for row in workshop.tables["validated"] if row["kept"]]
+
+
+def row_id(row: Row, number: int) -> str:
+    """Of one triple to write."""
+    return f"{row['id']}/{number}"
+
+
+def check_writers(config: BuildConfig, countries: set[str]) -> None:
+    """Each of the countries has writers, and none of them rates or reviews."""
+    others = {rater for raters in config.validation.raters.values() for rater in raters}
+    others |= {config.review.coordinator, config.review.owner}
+    for country in sorted(countries):
+        writers = config.instances.writers.get(country, ())
+        if not writers:
+            raise SettingError(
+                f"instances.writers names nobody for {country}; name writers, or a model as instances.writer"
+            )
+        for writer in writers:
+            if writer in others:
+                raise SettingError(f"{writer!r} writes and judges what is written; name another for one of the two")
+
+
+def form_of(config: BuildConfig, country: Country) -> Form:
+    """What writers of a country are asked."""
+    held = words_for(config, country, TASK)
+    values = {
+        "country": country.name, "people": country.people or country.name, "number": str(config.instances.number)
+    }  # fmt: skip
+    return Form(
+        task=TASK,
+        title=held.filled("title", values)[0],
+        instructions=held.filled("instructions", values),
+        language=held.language,
+        shown=tuple((name, str(held.texts[name])) for name in ("category", "group", "claim", "number")),
+        fields=tuple(Field(name=name, title=str(held.texts[name]), kind="text") for name in TEXTS),
+    )

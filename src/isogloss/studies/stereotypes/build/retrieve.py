@@ -1,0 +1,242 @@
+"""First step: ask models which stereotypes are documented, again and again until a round adds nothing."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from isogloss.construction import Step, Table, Tables, Workshop
+from isogloss.construction.pipeline import Row
+from isogloss.construction.rows_in_text import RowsRead, read_rows
+from isogloss.construction.similarity import fold
+from isogloss.errors import DataError, SettingError
+from isogloss.records import Message, Prompt, Response, Sampling, Status, content_id
+from isogloss.studies.stereotypes.build.wording import Wording, wording
+from isogloss.text import is_refusal, part
+
+if TYPE_CHECKING:
+    from isogloss.studies.stereotypes.build.config import BuildConfig, Country, Named
+
+FIELDS = frozenset({"country", "people", "category", "view", "rows"})
+COLUMNS = ("group", "claim")
+CLAIM_COLUMNS = ("country", "category", "group", "claim")
+
+
+class _Cell(NamedTuple):
+    """What is asked until it is exhausted."""
+
+    country: Country
+    category: Named
+    model: str
+
+
+def retrieve(workshop: Workshop) -> Tables:
+    """Ask each model about each country and category from each point of view; a round asks all of them once.
+
+    A country, category and model are left when a round of theirs brings no claim that was not there before, or when
+    `max_rounds` is reached. Refusals and replies without rows are kept in the log.
+    """
+    config: BuildConfig = workshop.config
+    retrieved: Table = _ready_claims(config)
+    log: Table = []
+    seen: dict[_Cell, set[tuple[str, str]]] = {
+        _Cell(country, category, model): set()
+        for country in config.countries
+        for category in config.categories
+        for model in config.retrieval.models
+    }
+    active = list(seen)
+    for number in range(1, config.retrieval.max_rounds + 1):
+        if not active:
+            break
+        still = []
+        for model in config.retrieval.models:
+            cells = [cell for cell in active if cell.model == model]
+            replies = _ask(workshop, config, cells, number)
+            for cell in cells:
+                n_new = 0
+                for view, response in replies[cell]:
+                    rows, entry = _take(cell, view, response, number, seen[cell])
+                    retrieved += rows
+                    log.append(entry)
+                    n_new += int(str(entry["n_new"]))
+                if n_new:
+                    still.append(cell)
+        active = still
+        workshop.tell(f"round {number}: {len(retrieved):,} rows, {len(active)} of {len(seen)} searches still find more")
+    if active:
+        workshop.warn(
+            f"{len(active)} searches still found something in round {config.retrieval.max_rounds}; "
+            "raise retrieval.max_rounds to go on"
+        )
+    if not retrieved:
+        n_refused = sum(row["status"] == Status.REFUSED for row in log)
+        raise DataError(f"no claim was retrieved: {len(log)} replies, {n_refused} of them refusals; take another model")
+    _warn_of_empty(workshop, config, retrieved)
+    return {"retrieved": retrieved, "retrieval_log": log}
+
+
+def _warn_of_empty(workshop: Workshop, config: BuildConfig, retrieved: Table) -> None:
+    found = {(row["country"], row["category"]) for row in retrieved}
+    for country in config.countries:
+        for category in config.categories:
+            if (country.code, category.name) not in found:
+                workshop.warn(f"nothing was found for {country.code}, category {category.name!r}")
+
+
+def _ask(
+    workshop: Workshop, config: BuildConfig, cells: Sequence[_Cell], number: int
+) -> dict[_Cell, list[tuple[str, Response]]]:
+    """The replies of one model to one round, all views of all cells at once."""
+    prompts = [
+        (cell, view.name, prompt_of(config, cell.country, cell.category, view))
+        for cell in cells
+        for view in config.views
+    ]
+    sampling = Sampling(temperature=config.retrieval.temperature, max_tokens=config.retrieval.max_tokens)
+    found: dict[_Cell, list[tuple[str, Response]]] = {cell: [] for cell in cells}
+    if prompts:
+        replies = workshop.ask([prompt for _, _, prompt in prompts], cells[0].model, repeat=number, sampling=sampling)
+        for (cell, view, _), response in zip(prompts, replies, strict=True):
+            found[cell].append((view, response))
+    return found
+
+
+def prompt_of(config: BuildConfig, country: Country, category: Named, view: Named) -> Prompt:
+    """What a model is asked about one country, category and point of view."""
+    held = _wording(config, country)
+    text = held.prompt.render(
+        {
+            "country": country.name,
+            "people": country.people or country.name,
+            "category": category.words or category.name,
+            "view": view.words or _view_words(held, view.name),
+            "rows": str(config.retrieval.rows),
+        }
+    )
+    return Prompt.make((Message(role="user", content=text),))
+
+
+def _wording(config: BuildConfig, country: Country) -> Wording:
+    return wording("retrieve", config.retrieval.wording or country.language, FIELDS)
+
+
+def _view_words(held: Wording, name: str) -> str:
+    views = held.table.get("views", {})
+    if name not in views:
+        raise SettingError(
+            f"wording {held.name} has no point of view {name!r} (it has {', '.join(sorted(views))}); "
+            f'give its words: views = [{{name = "{name}", words = "…"}}]'
+        )
+    return str(views[name])
+
+
+def _take(cell: _Cell, view: str, response: Response, number: int, seen: set[tuple[str, str]]) -> tuple[Table, Row]:
+    """Rows of one reply, and its line of the log."""
+    status, read = read_reply(response, COLUMNS)
+    rows: Table = []
+    n_new = 0
+    for row in read.rows:
+        key = (fold(row["group"]), fold(row["claim"]))
+        n_new += key not in seen
+        seen.add(key)
+        place = (cell.country.code, cell.category.name, view, cell.model, number, len(rows), response.prompt_id)
+        rows.append(
+            {
+                "id": content_id([*place, row["group"], row["claim"]]).removeprefix("b2:")[:16],
+                "country": cell.country.code, "language": cell.country.language, "category": cell.category.name,
+                "view": view, "model": cell.model, "round": number, "group": row["group"], "claim": row["claim"],
+                "repaired": read.repaired, "prompt_id": response.prompt_id,
+            }
+        )  # fmt: skip
+    entry: Row = {
+        "country": cell.country.code, "category": cell.category.name, "view": view, "model": cell.model,
+        "round": number, "status": status.value, "n_rows": len(rows), "n_new": n_new,
+        "n_repaired": len(rows) if read.repaired else 0, "n_dropped": read.n_dropped, "note": read.note,
+        "prompt_id": response.prompt_id,
+    }  # fmt: skip
+    return rows, entry
+
+
+def read_reply(response: Response, columns: Sequence[str]) -> tuple[Status, RowsRead]:
+    """What a reply comes to: rows, a refusal, or a status that says why there is none.
+
+    A reply that stops at the token limit is `truncated`, and its whole rows are kept.
+    """
+    nothing = RowsRead((), False, 0, response.error or "")
+    if response.status not in (Status.OK, Status.TRUNCATED):
+        return response.status, nothing
+    text, outcome = part(response.text or "")
+    if outcome is not None:
+        return outcome.status, RowsRead((), False, 0, outcome.note)
+    read = read_rows(text, columns)
+    if read.rows:
+        return response.status, read
+    if response.status is Status.OK and is_refusal(text):
+        return Status.REFUSED, read._replace(note="declined in words")
+    return (Status.UNPARSED if response.status is Status.OK else response.status), read
+
+
+def _ready_claims(config: BuildConfig) -> Table:
+    """Rows of the file of ready claims. Raises DataError naming file, row and column."""
+    path = config.retrieval.claims
+    if path is None:
+        return []
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text: byte {error.start}") from error
+    reader = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    for column in CLAIM_COLUMNS:
+        if column not in (reader.fieldnames or ()):
+            raise DataError(f"{path} has no column {column!r}; expected {', '.join(CLAIM_COLUMNS)}")
+    languages = {country.code: country.language for country in config.countries}
+    categories = {category.name for category in config.categories}
+    rows: Table = []
+    for number, row in enumerate(reader, start=2):
+        cells = {column: " ".join((row[column] or "").split()) for column in CLAIM_COLUMNS}
+        for column, cell in cells.items():
+            if not cell:
+                raise DataError(f"{path} row {number}: column {column!r} is empty")
+        if cells["country"] not in languages:
+            raise DataError(f"{path} row {number}: country {cells['country']!r} isn't in the configuration")
+        if cells["category"] not in categories:
+            raise DataError(f"{path} row {number}: category {cells['category']!r} isn't in the configuration")
+        rows.append(
+            {
+                "id": content_id(["claims", number, *cells.values()]).removeprefix("b2:")[:16], **cells,
+                "language": languages[cells["country"]], "view": "", "model": "", "round": 0, "repaired": False,
+                "prompt_id": "",
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _forecast(workshop: Workshop) -> Mapping[str, int]:
+    config: BuildConfig = workshop.config
+    n = len(config.countries) * len(config.categories) * len(config.views) * config.retrieval.max_rounds
+    for country in config.countries:
+        for view in config.views:
+            prompt_of(config, country, config.categories[0], view)  # a wording that lacks something is said now
+    return dict.fromkeys(config.retrieval.models, n)
+
+
+def _files(config: BuildConfig) -> list[Path]:
+    named = config.retrieval.wording
+    files = [Path(named)] if named is not None and named.endswith(".toml") else []
+    return files + ([config.retrieval.claims] if config.retrieval.claims is not None else [])
+
+
+def _settings(config: BuildConfig) -> object:
+    return [config.model_dump(mode="json", include={"categories", "views", "countries", "retrieval"})]
+
+
+RETRIEVE = Step(
+    name="retrieve", title="Retrieve stereotypes from models", by="model", reads=(),
+    writes=("retrieved", "retrieval_log"), make=retrieve, settings=_settings, files=_files, forecast=_forecast,
+)  # fmt: skip

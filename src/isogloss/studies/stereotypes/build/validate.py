@@ -1,0 +1,273 @@
+"""Third step: people of a country say how common each of its stereotypes is, from 1 (never seen) to 5 (everywhere).
+
+A stereotype is dropped when the median of its ratings is `drop_median` (2) or less. A median between whole numbers just
+above it (2.5, possible with an even number of ratings) is undecided, and goes the way that `keep_undecided` says. Who
+can't tell writes "?": that counts as an answer, but not in the median.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from isogloss.annotation import Field, Form
+from isogloss.construction import Sheet, Step, Table, Tables, Workshop
+from isogloss.construction.pipeline import Row
+from isogloss.errors import SettingError, UndefinedError
+from isogloss.metrics import krippendorff_alpha, pairwise_agreement, wilson_interval
+from isogloss.studies.stereotypes.build.people import Left, category_words, one_form, waiting, wording_files, words_for
+
+if TYPE_CHECKING:
+    from isogloss.studies.stereotypes.build.config import BuildConfig, Country, Validation
+
+TASK = "validate"
+SCALE = ("1", "2", "3", "4", "5")
+Given = dict[str, dict[str, int | None]]
+"""Id of a stereotype → rater → value; None from who can't tell."""
+
+
+def validate(workshop: Workshop) -> Tables:
+    """Take what the raters said, or keep all where people are left out.
+
+    Raises
+    ------
+    SettingError
+        If a country with stereotypes has fewer raters than are needed.
+    WaitingError
+        While a stereotype has fewer answers than are needed.
+    """
+    rows = workshop.tables["stereotypes"]
+    if workshop.skip_people:
+        return {"validated": [unrated(row) for row in rows], "validation_rates": [], "agreement": []}
+    config: BuildConfig = workshop.config
+    raters = raters_of(config, rows)
+    given = answers(workshop, raters, rows)
+    check_complete(workshop, raters, rows, given)
+    validated = [rated(row, raters[str(row["country"])], given[str(row["id"])], config.validation) for row in rows]
+    tell_rule(workshop, validated)
+    return {
+        "validated": validated,
+        "validation_rates": rates(validated),
+        "agreement": [
+            agreement(country, people, [given[str(row["id"])] for row in rows if row["country"] == country],
+                      config.validation)
+            for country, people in raters.items()
+        ],
+    }  # fmt: skip
+
+
+# --- who is asked what ------------------------------------------------------------------------------------------------
+
+
+def sheet(workshop: Workshop) -> Sheet:
+    """Each rater of a country is asked about all its stereotypes."""
+    config: BuildConfig = workshop.config
+    table = workshop.tables["stereotypes"]
+    raters = raters_of(config, table)
+    forms: dict[str, Form] = {}
+    rows: dict[str, list[Row]] = {}
+    for country in config.countries:
+        mine: list[Row] = [
+            {"item_id": row["id"], "category": category_words(config, str(row["category"])), "group": row["group"],
+             "claim": row["claim"]}
+            for row in table if row["country"] == country.code
+        ]  # fmt: skip
+        for rater in raters.get(country.code, ()):
+            forms.setdefault(rater, form_of(config, country))
+            rows.setdefault(rater, []).extend(mine)
+    return Sheet(one_form(forms), rows)
+
+
+def form_of(config: BuildConfig, country: Country) -> Form:
+    """What raters of a country are asked."""
+    held = words_for(config, country, TASK)
+    values = {"country": country.name, "people": country.people or country.name}
+    texts = held.texts
+    return Form(
+        task=TASK,
+        title=held.filled("title", values)[0],
+        instructions=held.filled("instructions", values),
+        language=held.language,
+        shown=tuple((name, str(texts[name])) for name in ("category", "group", "claim")),
+        fields=(
+            Field(name="value", title=texts["value"], kind="scale", choices=SCALE, labels=texts["labels"],
+                  abstain=texts["abstain"], abstain_label=texts["abstain_label"]),
+        ),
+    )  # fmt: skip
+
+
+def raters_of(config: BuildConfig, rows: Table) -> dict[str, tuple[str, ...]]:
+    """Country → its raters, of the countries that have stereotypes."""
+    found = {}
+    for country in dict.fromkeys(str(row["country"]) for row in rows):
+        raters = tuple(config.validation.raters.get(country, ()))
+        needed = config.validation.needed
+        if len(raters) < needed:
+            raise SettingError(
+                f"validation.raters.{country} has {len(raters)} raters, fewer than the {needed} needed; name more, "
+                "lower validation.needed, or build with --skip-people"
+            )
+        found[country] = raters
+    return found
+
+
+def answers(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows: Table) -> Given:
+    """What raters of a stereotype's country said of it; ratings of anybody or anything else don't count."""
+    countries = {str(row["id"]): str(row["country"]) for row in rows}
+    given: Given = {item_id: {} for item_id in countries}
+    for rating in workshop.ratings(TASK):
+        if rating.item_id in given and rating.rater in raters[countries[rating.item_id]]:
+            value = rating.values["value"]
+            given[rating.item_id][rating.rater] = None if value is None else int(value)
+    return given
+
+
+def check_complete(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows: Table, given: Given) -> None:
+    """Raise WaitingError while there are fewer answers than are needed."""
+    needed = workshop.config.validation.needed
+    left: dict[str, Left] = {}
+    more = []
+    for country, people in raters.items():
+        ids = [str(row["id"]) for row in rows if row["country"] == country]
+        n_short = sum(len(given[item_id]) < needed for item_id in ids)
+        if not n_short:
+            continue
+        more.append(f"{n_short:,} of {len(ids):,} stereotypes of {country} have fewer than {needed} answers")
+        for rater in people:
+            before = left.get(rater, Left(0, 0))
+            n_left = sum(rater not in given[item_id] for item_id in ids)
+            left[rater] = Left(before.n_left + n_left, before.n_rows + len(ids))
+    if more:
+        raise waiting(TASK, left, workshop.folder, more=more)
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+def unrated(row: Row) -> Row:
+    """A stereotype that nobody was asked about: kept."""
+    return {**row, "values": [], "median": None, "n_ratings": 0, "kept": True, "validated": False}
+
+
+def rated(row: Row, raters: Sequence[str], given: Mapping[str, int | None], rule: Validation) -> Row:
+    """A stereotype with its ratings, in the raters' order, and what the rule makes of them."""
+    values = [value for rater in raters if (value := given.get(rater)) is not None]
+    median = float(statistics.median(values)) if values else None
+    return {
+        **row, "values": [*values], "median": median, "n_ratings": len(values),
+        "kept": median is not None and is_kept(median, rule), "validated": bool(values),
+    }  # fmt: skip
+
+
+def is_kept(median: float, rule: Validation) -> bool:
+    """Whether a stereotype with this median stays.
+
+    Examples
+    --------
+    >>> from isogloss.studies.stereotypes.build.config import Validation
+    >>> [is_kept(median, Validation()) for median in (2.0, 2.5, 3.0)]
+    [False, True, True]
+    >>> is_kept(2.5, Validation(keep_undecided=False))
+    False
+    """
+    return rule.keep_undecided if is_undecided(median, rule) else median > rule.drop_median
+
+
+def is_undecided(median: float, rule: Validation) -> bool:
+    """Whether a median lies above `drop_median` and below the next whole number."""
+    return rule.drop_median < median < math.floor(rule.drop_median) + 1
+
+
+def tell_rule(workshop: Workshop, validated: Table) -> None:
+    """Say what the rule did, what it left undecided and how, and where nobody could tell."""
+    rule: Validation = workshop.config.validation
+    for country in dict.fromkeys(str(row["country"]) for row in validated):
+        mine = [row for row in validated if row["country"] == country]
+        n_kept = sum(bool(row["kept"]) for row in mine)
+        rule_words = f"those with a median over {rule.drop_median:g}"
+        workshop.tell(f"{country}: {n_kept:,} of {len(mine):,} stereotypes kept, {rule_words}")
+        undecided = Counter(
+            median for row in mine if isinstance(median := row["median"], float) and is_undecided(median, rule)
+        )
+        for median, n in sorted(undecided.items()):
+            fate, setting = ("kept", "true") if rule.keep_undecided else ("dropped", "false")
+            words = f"{n:,} with a median of {median:g} {fate}"
+            workshop.tell(f"{country}: {words} (validation.keep_undecided = {setting})")
+        silent = sum(not row["n_ratings"] for row in mine)
+        if silent:
+            workshop.warn(f"{country}: nobody could tell how common {silent:,} stereotypes are; they are dropped")
+        few = sum(0 < int(str(row["n_ratings"])) < rule.needed for row in mine)
+        if few:
+            workshop.warn(
+                f"{country}: {few:,} stereotypes have a median of fewer than {rule.needed} ratings, because some "
+                "raters couldn't tell"
+            )
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def rates(validated: Table) -> Table:
+    """Share kept of those rated, by country and category and, with an empty category, by country; Wilson's interval."""
+    found: Table = []
+    for country in dict.fromkeys(str(row["country"]) for row in validated):
+        mine = [row for row in validated if row["country"] == country and row["validated"]]
+        categories = [str(row["category"]) for row in validated if row["country"] == country]
+        for category in (*dict.fromkeys(categories), ""):
+            rows = [row for row in mine if not category or row["category"] == category]
+            n, n_kept = len(rows), sum(bool(row["kept"]) for row in rows)
+            low, high = wilson_interval(n_kept, n) if n else (None, None)
+            found.append(
+                {"country": country, "category": category, "n": n, "n_kept": n_kept, "rate": n_kept / n if n else None,
+                 "low": low, "high": high}
+            )  # fmt: skip
+    return found
+
+
+def agreement(country: str, raters: Sequence[str], given: Sequence[Mapping[str, int | None]], rule: Validation) -> Row:
+    """How far the raters of a country agree.
+
+    `percent`: of pairs of raters of one stereotype, those who gave the same number. `alpha`: Krippendorff's, ordinal;
+    `reason` says why there is none. `keep_votes`: "4/5" → stereotypes to which four of five ratings are over
+    `drop_median`.
+    """
+    table = [
+        [math.nan if (value := said.get(rater)) is None else float(value) for rater in raters] for said in given
+    ]  # (n_items, n_raters)
+    rated = [[value for value in row if not math.isnan(value)] for row in table]
+    votes = Counter((len(row), sum(value > rule.drop_median for value in row)) for row in rated if row)
+    percent = alpha = None
+    reason = ""
+    if not any(rated):
+        reason = "undefined: nobody could tell"
+    else:
+        try:
+            percent = 100 * pairwise_agreement(table)
+            alpha = krippendorff_alpha(table)
+        except UndefinedError as error:
+            reason = str(error).partition(" is ")[2]
+    return {
+        "country": country,
+        "n_items": sum(map(bool, rated)),
+        "n_raters": sum(any(said.get(rater) is not None for said in given) for rater in raters),
+        "percent": percent,
+        "alpha": alpha,
+        "reason": reason,
+        "keep_votes": {f"{k}/{n}": votes[n, k] for n, k in sorted(votes, reverse=True)},
+    }
+
+
+VALIDATE = Step(
+    name=TASK,
+    title="Ask people of each country how common its stereotypes are",
+    by="people",
+    reads=("stereotypes",),
+    writes=("validated", "validation_rates", "agreement"),
+    make=validate,
+    settings=lambda config: config.validation.model_dump(mode="json"),
+    sheet=sheet,
+    files=wording_files,
+)
