@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from isogloss.version import __version__
 
 if TYPE_CHECKING:
-    from isogloss.api import Run, check_data, run_study, score_responses, write_report
+    from isogloss.api import Run, build_dataset, check_data, run_study, score_responses, write_report
 
-__all__ = ["Run", "__version__", "check_data", "run_study", "score_responses", "write_report"]
+__all__ = ["Run", "__version__", "build_dataset", "check_data", "run_study", "score_responses", "write_report"]
 
 
 def __getattr__(name: str) -> object:

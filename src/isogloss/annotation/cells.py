@@ -30,6 +30,7 @@ DATE_LIKE = re.compile(
     r"\d{1,4}(?:st|nd|rd|th|º)?[-/.,\s]*[^\W\d_]+\.?(?:[-/.,\s]+\d{1,4})?|[^\W\d_]{3,}\.?[-/.,\s]*\d{1,4}"
 )
 TRUTH_WORDS = {"true", "false", "verdadero", "falso", "verdadeiro", "vrai", "faux", "wahr", "falsch"}
+UNKEPT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 LONG = 24
 """Longer texts are no numbers or dates to any spreadsheet."""
 
@@ -39,11 +40,7 @@ Typed: TypeAlias = str | bool | int | float | date | time | None
 
 def plain(text: str) -> str:
     """A text without control signs and halves of signs, which no spreadsheet keeps; line breaks and tabs stay."""
-    return "".join(
-        sign
-        for sign in text
-        if sign in "\n\t" or (unicodedata.category(sign) not in ("Cc", "Cs") and sign not in "\ufffe\uffff")
-    )
+    return UNKEPT.sub("", text)
 
 
 def guarded(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from isogloss.annotation.cells import Typed, as_text, is_error, is_mangled, number, plain, same_text, unguarded
+from isogloss.annotation.cells import MARK, Typed, as_text, is_error, is_mangled, number, plain, same_text, unguarded
 from isogloss.annotation.form import Field, Form
 from isogloss.annotation.grids import KEYS, Grid, is_filled, open_grid, places_of
 from isogloss.annotation.language import folded
@@ -261,6 +261,7 @@ def read_field(field: Field, cell: Typed, language: str) -> tuple[Value, str]:
     if not text:
         return None, ""
     if field.kind != "text":
+        text = text.removeprefix(MARK)  # typed to keep a number from becoming a date
         if field.abstain and folded(text) == folded(field.abstain):
             return None, ""
         for choice, label in zip(field.choices, field.labels or field.choices, strict=True):

@@ -15,7 +15,8 @@ from isogloss.annotation.reading import Row, shown_text
 INFO = "info"
 """Name of the page with the instructions."""
 TEXT = "@"
-SHADES = {"title": "D9E2EC", "field": "FFF8E1", "key": "F2F2F2"}
+SHADES = {"title": "D9E2EC", "heading": "", "shown": "", "field": "FFF8E1", "key": "F2F2F2"}
+"""Looks of cells, and the colour behind each."""
 
 
 def legend(field: Field) -> list[tuple[str, str]]:
@@ -37,61 +38,66 @@ def write_workbook(path: Path, form: Form, rater: str, rows: Sequence[Row]) -> N
 
     book = openpyxl.Workbook()
     book.properties.creator = "isogloss"
+    backwards = is_right_to_left(form.language, form.title)
+    add_styles(book, backwards=backwards)
     info = book.active
     info.title = INFO
     page = book.create_sheet(form.task)
-    backwards = is_right_to_left(form.language, form.title)
-    choices = fill_info(info, form, backwards=backwards)
-    fill_rows(page, form, rater, rows, choices, backwards=backwards)
+    choices = fill_info(info, form)
+    fill_rows(page, form, rater, rows, choices)
     for sheet in (info, page):
         sheet.sheet_view.rightToLeft = backwards
     book.save(path)
 
 
-def put(sheet: Any, row: int, column: int, text: str, *, backwards: bool, shade: str = "", bold: bool = False) -> Any:
-    """Write a text that stays a text, whatever it looks like."""
-    from openpyxl.styles import Alignment, Font, PatternFill
+def add_styles(book: Any, *, backwards: bool) -> None:
+    """Looks of cells, by name; all hold text."""
+    from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
 
+    for name, shade in SHADES.items():
+        style = NamedStyle(f"isogloss {name}", number_format=TEXT)
+        style.alignment = Alignment(wrap_text=True, vertical="top", readingOrder=2 if backwards else 0)
+        style.protection = Protection(locked=name != "field")
+        if name in ("title", "heading"):
+            style.font = Font(bold=True)
+        if shade:
+            style.fill = PatternFill("solid", fgColor=shade)
+        book.add_named_style(style)
+
+
+def put(sheet: Any, row: int, column: int, text: str, look: str = "shown") -> None:
+    """Write a text that stays a text, whatever it looks like."""
     cell = sheet.cell(row, column)
     if text:
         cell.value = plain(text)
         cell.data_type = "s"  # else "=…" is a formula
-    cell.number_format = TEXT
-    cell.alignment = Alignment(wrap_text=True, vertical="top", readingOrder=2 if backwards else 0)
-    if bold:
-        cell.font = Font(bold=True)
-    if shade:
-        cell.fill = PatternFill("solid", fgColor=SHADES[shade])
-    return cell
+    cell.style = f"isogloss {look}"
 
 
-def fill_info(sheet: Any, form: Form, *, backwards: bool) -> dict[str, str]:
+def fill_info(sheet: Any, form: Form) -> dict[str, str]:
     """Write title, paragraphs and choices; returns field → the range that its choices stand in."""
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 90
-    put(sheet, 1, 2, form.title, backwards=backwards, bold=True)
+    put(sheet, 1, 2, form.title, "heading")
     row = 2
     for paragraph in form.instructions:
-        put(sheet, row, 2, paragraph, backwards=backwards)
+        put(sheet, row, 2, paragraph)
         row += 1
     ranges = {}
     for field in form.fields:
         lines = legend(field)
         if not lines:
             continue
-        put(sheet, row + 1, 1, field.title, backwards=backwards, bold=True)
+        put(sheet, row + 1, 1, field.title, "heading")
         for index, (choice, meaning) in enumerate(lines, row + 2):
-            put(sheet, index, 1, choice, backwards=backwards)
-            put(sheet, index, 2, meaning, backwards=backwards)
+            put(sheet, index, 1, choice)
+            put(sheet, index, 2, meaning)
         ranges[field.name] = f"{INFO}!$A${row + 2}:$A${row + 1 + len(lines)}"
         row += 2 + len(lines)
     return ranges
 
 
-def fill_rows(
-    sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: dict[str, str], *, backwards: bool
-) -> None:
+def fill_rows(sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: dict[str, str]) -> None:
     """Write the titles and one row for each thing to rate."""
-    from openpyxl.styles import Protection
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -100,7 +106,7 @@ def fill_rows(
     columns += [("key", key, key) for key in KEYS]
     kinds = {field.name: field.kind for field in form.fields}
     for column, (role, name, title) in enumerate(columns, 1):
-        put(sheet, 1, column, title, backwards=backwards, shade="title", bold=True)
+        put(sheet, 1, column, title, "title")
         letter = get_column_letter(column)
         narrow = role == "key" or (role == "field" and kinds[name] != "text")
         longest = max((len(shown_text(row, name)) for row in rows), default=0) if role == "shown" else 0
@@ -113,9 +119,7 @@ def fill_rows(
         keys = {"item_id": str(row["item_id"]), "task": form.task, "rater": rater}
         for column, (role, name, _) in enumerate(columns, 1):
             text = "" if role == "field" else keys[name] if role == "key" else shown_text(row, name)
-            cell = put(sheet, index, column, text, backwards=backwards, shade="" if role == "shown" else role)
-            if role == "field":
-                cell.protection = Protection(locked=False)
+            put(sheet, index, column, text, role)
     sheet.freeze_panes = "A2"
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False  # widths and heights may be changed

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.api.asking import Summary, ask
+from isogloss.api.build import build_dataset, preview, write_example
+from isogloss.api.built import Build, Imported, build_state
 from isogloss.api.job import Job, default_out, find_study, prepare
 from isogloss.api.opened import Run, estimates_of, state, write_report
 from isogloss.errors import DataError, SettingError
@@ -28,18 +30,24 @@ if TYPE_CHECKING:
     from isogloss.models.model import Model
 
 __all__ = [
+    "Build",
+    "Imported",
     "Job",
     "Run",
     "Summary",
     "ask",
+    "build_dataset",
+    "build_state",
     "check_data",
     "default_out",
     "estimates_of",
     "find_study",
     "prepare",
+    "preview",
     "run_study",
     "score_responses",
     "state",
+    "write_example",
     "write_report",
 ]
 

@@ -112,7 +112,7 @@ def ask(
     if not informants:
         raise SettingError("no model to ask; give one with --model, e.g. --model gguf/smollm2")
     if max_cost is not None:
-        _check_prices(informants)
+        check_prices(informants)
     with folder.locked():
         repeats = job.spec.repeats
         spec = folder.begin(job.spec)
@@ -133,7 +133,7 @@ def ask(
                 ledger, plan, informants, spec.sampling,
                 repeats=spec.repeats, observe=observe, warn=warn,
                 coding=_coding(job, ledger, plan, folder.reasoning_tags()),
-                budget=budget, patience=patience or _patience(held), batch=batch,
+                budget=budget, patience=patience or patience_of(held), batch=batch,
             )  # fmt: skip
             for part in progress:
                 folder.note_remarks(part.model, part.remarks)
@@ -183,7 +183,7 @@ def _spent(ledger: Ledger, informants: Sequence[Informant]) -> float:
     return spent(ledger, {arm.id: price for arm in ledger.arms() if (price := prices.get(arm.model)) is not None})
 
 
-def _patience(config: Config) -> Patience:
+def patience_of(config: Config) -> Patience:
     """How an outage is waited out, with trial calls close enough to fit into a short one."""
     if config.pause_minutes is None:
         return Patience()
@@ -198,7 +198,7 @@ def _check_needs(job: Job, model: Model) -> None:
             raise AbilityError(f"model {model.name!r} doesn't fit: {need.words}")
 
 
-def _check_prices(informants: Sequence[Informant]) -> None:
+def check_prices(informants: Sequence[Informant]) -> None:
     for informant in informants:
         if informant.price is None and not informant.model.local:
             raise SettingError(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import isogloss
-from isogloss.cli import check, code, demo, doctor, invalid, models, report, run, runs, score, studies
+from isogloss.cli import annotate, build, check, code, demo, doctor, invalid, models, report, run, runs, score, studies
 
 app = typer.Typer(
     name="isogloss",
@@ -34,6 +34,6 @@ def _root(
     pass
 
 
-for module in (demo, check, run, code, score, report, invalid, studies, models, runs, doctor):
+for module in (demo, check, run, build, annotate, code, score, report, invalid, studies, models, runs, doctor):
     name = module.__name__.rpartition(".")[2]
     app.command(name)(getattr(module, name))

@@ -132,11 +132,15 @@ class Display:
             self._print(now)
 
     def warn(self, text: str) -> None:
+        """A warning that stays, above the live table."""
+        self.tell(f"warning: {text}")
+
+    def tell(self, text: str) -> None:
         """A line that stays, above the live table."""
         if self._live is not None:
-            self._live.console.print(f"warning: {text}", markup=False, highlight=False)
+            self._live.console.print(text, markup=False, highlight=False)
         else:
-            note(f"warning: {text}")
+            note(text)
 
     def close(self) -> None:
         """Leave the terminal as it was; the last state of the table stays."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +10,7 @@ import typer
 from isogloss.cli import options
 from isogloss.cli.console import environment, money, note, parse_set, say, say_json
 from isogloss.cli.display import Display
+from isogloss.cli.report import draw_in_child
 from isogloss.cli.tables import overview
 
 if TYPE_CHECKING:
@@ -87,7 +86,8 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
 
     opened = api.Run(folder)
     if not opened.is_reported():
-        _in_child(folder)
+        note("coding, scoring and writing the report …")
+        draw_in_child(folder)
     if json:
         say_json(
             {
@@ -130,18 +130,3 @@ def _money(summary: Summary) -> str:
             "(--max-cost counts each at its most)"
         )
     return tokens
-
-
-def _in_child(folder: Path) -> None:
-    """Code, score and draw in a process of its own: what that takes of memory is gone when it ends.
-
-    It has a session of its own, so Ctrl-C reaches only this process, which then ends it.
-    """
-    note("coding, scoring and writing the report …")
-    command = [sys.executable, "-P", "-m", "isogloss", "report", str(folder)]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
-    )
-    if done.returncode:
-        note(done.stderr.rstrip() or f"the report ended with {done.returncode}; try 'isogloss report {folder}'")
-        raise typer.Exit(done.returncode if done.returncode > 0 else 1)

@@ -1,4 +1,4 @@
-"""`isogloss runs`: what has been run here."""
+"""`isogloss runs`: what has been run and built here."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def runs(
     folder: Annotated[Path, typer.Argument(help="Where to look; run folders lie directly below.")] = Path("runs"),
     json: options.Json = False,
 ) -> None:
-    """List runs with their state: running, complete, incomplete (and why), waiting for a batch."""
+    """List runs and constructions with their state: running, complete, incomplete (and why), waiting."""
     from isogloss import api
     from isogloss.errors import IsoglossError
 
     found = []
-    for spec_file in sorted(folder.glob("*/run.json")) + sorted(folder.glob("run.json")):
-        try:
-            found.append(api.state(spec_file.parent))
-        except IsoglossError as error:
-            note(f"left out: {error}")
+    for name, state in (("run.json", api.state), ("build.json", api.build_state)):
+        for file in sorted(folder.glob(f"*/{name}")) + sorted(folder.glob(name)):
+            try:
+                found.append(state(file.parent))
+            except IsoglossError as error:
+                note(f"left out: {error}")
     if json:
         say_json(found)
         return
@@ -49,6 +50,11 @@ def _cells(row: dict[str, Any]) -> list[str]:
     )
     cost = "" if row["cost"] == 0.0 else money(row["cost"])
     state = row["state"]
+    if "build" in row:
+        n_done = sum(one == "done" for one in row["steps"].values())
+        state += f", {n_done} of {len(row['steps'])} steps done"
+        about = f"{row['study']}, built from {row['config']}"
+        return [row["build"], about, ", ".join(row["models"]), state, statuses, tokens, cost]
     if row["stopped"] and state == "incomplete":
         reason = row["stopped"][0]
         state += f" ({reason if len(reason) <= SHOWN else reason[: SHOWN - 1] + '…'})"

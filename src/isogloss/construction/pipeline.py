@@ -94,6 +94,8 @@ class Step:
     """Files in the construction's folder that it writes and a person may correct: filled-in decisions count too."""
     forecast: Callable[[Workshop], Mapping[str, int]] | None = None
     """For a dry run: model → calls at most, as far as the tables that there are tell."""
+    outputs: tuple[str, ...] = ()
+    """Files and folders in the construction's folder that it writes beside its tables: done again when one is gone."""
     version: int = 1
 
 

@@ -70,8 +70,6 @@ def write_html(path: Path, context: ReportContext) -> None:
 
 def to_html(context: ReportContext) -> str:
     """The report as text of one HTML file."""
-    import jinja2
-
     check_sections(context.sections)
     free = [section for section in context.sections if section.id not in PLACED]
     for section in free:
@@ -79,34 +77,42 @@ def to_html(context: ReportContext) -> str:
             raise DataError(f"section id {section.id!r} is taken by the report itself; choose another")
     if not context.sections and context.estimates:
         free = [words.plain_table(context)]
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    template = environment.from_string(_page("report.html.j2"))
-    return template.render(
+    return render_page(
+        "report.html.j2",
         c=context,
-        version=__version__,
-        css=_raw(_page("report.css")),
-        js=_raw(_page("report.js")),
         lead=words.lead(context),
         banners=words.banners(context),
         contents=_contents(context, free),
-        summary=_placed(context, "summary") or words.summary(context),
-        overview=_printed(overview) if (overview := words.overview(context)) else None,
+        summary=placed(context.sections, "summary") or words.summary(context),
+        overview=printed_table(overview) if (overview := words.overview(context)) else None,
         facts=words.facts(context),
-        informants=_printed(words.informants(context)),
-        statuses=_printed(words.statuses(context)),
-        spending=_printed(spent) if (spent := spending_table(context)) else None,
+        informants=printed_table(words.informants(context)),
+        statuses=printed_table(words.statuses(context)),
+        spending=printed_table(spent) if (spent := spending_table(context)) else None,
         examples=[words.printed_example(example) for example in context.examples],
         sections=[printed_section(section) for section in free],
         invalid=[words.shortened(row) for row in context.invalid[:MOST_INVALID]],
         more_invalid=_more_invalid(context),
-        limits=[*(prose.paragraphs if (prose := _placed(context, "limits")) else ()), *words.limits(context)],
+        limits=[*(prose.paragraphs if (prose := placed(context.sections, "limits")) else ()), *words.limits(context)],
         methods=methods_paragraph(context),
         numbers=_numbers(context.estimates),
     )
 
 
-def _placed(context: ReportContext, id: str) -> Prose | None:
-    return next((part for part in context.sections if isinstance(part, Prose) and part.id == id), None)
+def render_page(name: str, **parts: object) -> str:
+    """A page of the folder `page`, with its style and script inside; all that it is given is escaped."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=jinja2.FunctionLoader(_page)
+    )
+    css, js = (_raw(_page(f"report.{kind}")) for kind in ("css", "js"))
+    return environment.get_template(name).render(version=__version__, css=css, js=js, **parts)
+
+
+def placed(sections: Sequence[Section], id: str) -> Prose | None:
+    """The paragraphs with an id that has its own place in the page."""
+    return next((part for part in sections if isinstance(part, Prose) and part.id == id), None)
 
 
 def _contents(context: ReportContext, sections: Sequence[Section]) -> list[tuple[str, str]]:
@@ -167,7 +173,7 @@ def printed_section(section: Section) -> dict[str, object]:
         case Prose():
             return {**head, "what": "prose", "paragraphs": section.paragraphs}
         case Table():
-            return {**head, **_printed(section), "what": "table", "folded": section.folded}
+            return {**head, **printed_table(section), "what": "table", "folded": section.folded}
         case Chart():
             return {**head, "what": "chart", **_printed_chart(section)}
         case Pages():
@@ -226,7 +232,8 @@ def rows_as_csv(rows: Sequence[Mapping[str, Cell]]) -> str:
     return out.getvalue()
 
 
-def _printed(table: Table) -> dict[str, object]:
+def printed_table(table: Table) -> dict[str, object]:
+    """A table as the template wants it."""
     return {
         "id": table.id,
         "title": table.title,

@@ -51,6 +51,8 @@ class Circumstances:
     budget: Budget | None = None
     patience: Patience = WAITS_HALF_AN_HOUR
     batch: bool = False
+    first: int = 1
+    """The repeat to begin with: `first` to `repeats` are asked."""
 
 
 class Asking:
@@ -63,7 +65,7 @@ class Asking:
         self.run = run
         self.n_connections = informant.max_connections
         self.price = FREE if model.local else informant.price
-        self.progress = Progress(model.name, n_possible(model, run.plan) * run.repeats)
+        self.progress = Progress(model.name, n_possible(model, run.plan) * (run.repeats - run.first + 1))
         self.breaker = Breaker(
             self.progress, n_connections=self.n_connections, patience=run.patience, stop=run.stop, warn=run.warn
         )
@@ -95,7 +97,7 @@ class Asking:
             arm = run.ledger.arm(model.name, model.revision, run.sampling, model.abilities.model_dump())
             if model.template is not None:
                 run.ledger.add_template(arm, model.template)
-            progress.n_cached = n_settled(run.ledger, run.plan, arm, run.repeats)
+            progress.n_cached = n_settled(run.ledger, run.plan, arm, run.repeats, first=run.first)
             run.observe(progress)
             if run.batch:
                 progress.stopped = await self._ask_in_batches(arm)
@@ -113,7 +115,7 @@ class Asking:
         run = self.run
         for arm in run.ledger.arms():
             if (arm.model, arm.sampling) == (self.model.name, run.sampling):
-                n = n_settled(run.ledger, run.plan, arm, run.repeats)
+                n = n_settled(run.ledger, run.plan, arm, run.repeats, first=run.first)
                 if self.model.revision in (None, arm.revision) and n == self.progress.n_prompts:
                     self.progress.n_cached = n
                     return True
@@ -121,7 +123,7 @@ class Asking:
 
     async def _ask_all(self, arm: Arm) -> str:
         """Every repeat, each gone through again while passing faults leave something; returns what ended it early."""
-        for repeat in range(1, self.run.repeats + 1):
+        for repeat in range(self.run.first, self.run.repeats + 1):
             for n_passes in range(1, MOST_PASSES + 1):
                 self._n_passing_faults, n_openings = 0, self.breaker.n_openings
                 try:
@@ -297,14 +299,15 @@ def check_abilities(model: Model, plan: Plan, sampling: Sampling, *, batch: bool
 
 def n_possible(model: Model, plan: Plan) -> int:
     """How many of a plan's prompts a model can be asked."""
-    return plan.n_chat * model.abilities.chat + plan.n_scored * model.abilities.logprobs
+    able = model.abilities
+    return plan.n_chat * able.chat + plan.n_scored * (able.logprobs or able.next_sentence)
 
 
-def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int) -> int:
-    """How many prompts × repeats an arm has answered for good."""
+def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int, *, first: int = 1) -> int:
+    """How many prompts × repeats an arm has answered for good, repeats from `first` on."""
     return sum(
         n
-        for repeat in range(1, repeats + 1)
+        for repeat in range(first, repeats + 1)
         for status, n in ledger.standing(plan, arm, repeat).items()
         if status not in (Status.FAILED, Status.MISSING)
     )

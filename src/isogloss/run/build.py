@@ -1,196 +1,257 @@
-"""The engine of constructions: step after step, what is done and unchanged isn't done again. It knows no study."""
+"""The engine of constructions: step after step; what is done and unchanged isn't done again. It knows no study."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from isogloss.construction import Ask, Construction, Step, Tables, WaitingError, Workshop
+from isogloss.construction import Ask, Construction, Sheet, Step, Tables, WaitingError, Workshop
 from isogloss.errors import DataError, IncompleteError
-from isogloss.records import Condition, Prompt, Rating, Response, Sampling, Status, content_id
-from isogloss.run.asking import Informant, check_abilities
-from isogloss.run.breaker import Patience
-from isogloss.run.budget import Budget
+from isogloss.records import Prompt, Response, Sampling, content_id
+from isogloss.run.ask_for_build import EngineAsk
 from isogloss.run.build_folder import BuildFolder
-from isogloss.run.execute import execute
-from isogloss.run.progress import Observer
-from isogloss.store import Ledger
 
-if TYPE_CHECKING:
-    from isogloss.store import Arm
-
-State = Literal["done", "kept", "waiting", "to do"]
-MOST_FAILED = 0.5
-"""Share of failed calls from which on a step isn't gone through with."""
+State = Literal["done", "waiting", "stopped", "to do"]
+"""Of a step: made and current, waiting for people, ended early, or not begun (or to be made again)."""
 
 
 @dataclass
 class Built:
     """How a construction stands after a command."""
 
-    states: dict[str, State] = field(default_factory=dict)
-    """Step → "done" by this command, "kept" from an earlier one, "waiting" for people, or "to do"."""
-    rows: dict[str, int] = field(default_factory=dict)
-    """Table → rows."""
+    build: str
+    steps: dict[str, State]
+    made: list[str] = field(default_factory=list)
+    """Steps done by this command; others that are done were done before."""
+    tables: dict[str, int] = field(default_factory=dict)
+    """Table → rows, of the steps that are done."""
     waiting: str = ""
-    """For whom, and what to do."""
+    """For whom, and what to do; empty where no step waits."""
+    stopped: str = ""
+    """Why a step ended early (Ctrl-C, cap on the cost, a line that is down); empty while all is well."""
+    failed: dict[str, int] = field(default_factory=dict)
+    """Step → calls that failed and are asked again by the next command."""
+    asked: int = 0
+    """Calls made by this command."""
+    cost: float | None = 0.0
+    """US dollars of them; None where a price or token counts aren't known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every step is done, with no call missing."""
+        return not self.failed and all(state == "done" for state in self.steps.values())
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A construction with its checked configuration and the folder it is built in."""
+
+    construction: Construction
+    config: Any
+    folder: BuildFolder
+    skip_people: bool = False
+    seed: int = 0
+
+    def workshop(self, step: Step, tables: Tables, ask: Ask | None = None) -> Workshop:
+        """What a step works with: of the tables only those that it says it reads."""
+        return Workshop(
+            config=self.config,
+            tables={name: tables[name] for name in step.reads if name in tables},
+            folder=self.folder.path,
+            ask=ask or _ask_nobody,
+            ratings=self.folder.ratings,
+            skip_people=self.skip_people,
+            seed=self.seed,
+        )
+
+    def digest(self, step: Step) -> str:
+        """Hash of all that a step depends on: equal digest, equal tables."""
+        skips = self.skip_people and self._comes_after_people(step)
+        ratings = [] if skips or not _asks_people(step) else self.folder.ratings(step.name)
+        return content_id(
+            {
+                "step": [step.name, step.version, self.seed, skips],
+                "settings": step.settings(self.config),
+                "files": [self.folder.digest(Path(path)) for path in step.files(self.config)],
+                "tables": {name: self.folder.digest(self.folder.table_file(name)) for name in step.reads},
+                "reviews": {name: self.folder.decisions_digest(name) for name in step.reviews},
+                "ratings": sorted(content_id([r.item_id, r.rater, dict(r.values)]) for r in ratings),
+            }
+        )
+
+    def _comes_after_people(self, step: Step) -> bool:
+        """Whether it is the first step for people, or one after it: to those before it makes no difference."""
+        steps = self.construction.steps
+        return any(_asks_people(earlier) for earlier in steps[: steps.index(step) + 1])
+
+    def is_done(self, step: Step) -> bool:
+        """Whether what a step has made is there and still holds, with no failed call in it."""
+        held = self.folder.steps().get(step.name, {})
+        return (
+            all(self.folder.table_file(name).exists() for name in step.writes)
+            and all((self.folder.path / name).exists() for name in step.outputs)
+            and not held.get("n_failed")
+            and held.get("digest") == self.digest(step)
+        )
+
+
+def _asks_people(step: Step) -> bool:
+    return step.by == "people" or step.sheet is not None
 
 
 def build(
-    construction: Construction,
-    config: Any,
-    folder: BuildFolder,
-    ask: Ask,
+    bench: Bench,
+    ask: EngineAsk,
     *,
-    skip_people: bool = False,
-    seed: int = 0,
-    redo: Sequence[str] = (),
     tell: Callable[[str], None] = lambda line: None,
     warn: Callable[[str], None] = lambda line: None,
 ) -> Built:
-    """Do every step that is due, in order, until one waits for people.
-
-    Parameters
-    ----------
-    redo : sequence of str
-        Steps to do again, whatever they have made.
+    """Do every step that is due, in order, until all are done or one waits for people.
 
     Raises
     ------
-    DataError, SettingError, ModelError, IncompleteError
+    DataError, SettingError, ModelError, StoreError
         Of a step; what the steps before have made stays.
     """
-    built = Built(states=dict.fromkeys([step.name for step in construction.steps], "to do"))
+    folder = bench.folder
     tables: Tables = {}
-    for step in construction.steps:
-        digest = digest_of(step, config, folder, skip_people=skip_people, seed=seed)
-        if step.name not in redo and is_done(step, folder, digest):
-            built.states[step.name] = "kept"
+    built = Built(str(folder.path), dict.fromkeys([step.name for step in bench.construction.steps], "to do"))
+    for step in bench.construction.steps:
+        if bench.is_done(step):
             made = {name: folder.read_table(name) for name in step.writes}
         else:
             tell(f"{step.name}: {step.title}")
-            workshop = workshop_of(
-                folder, config, {name: tables[name] for name in tables}, ask, skip_people=skip_people, seed=seed,
-                tell=lambda line, name=step.name: tell(f"{name}: {line}"), warn=warn,  # type: ignore[misc]
-            )  # fmt: skip
+            before = ask.n_failed
             try:
-                made = step.make(workshop)
+                made = _make(bench, step, tables, ask, tell=tell, warn=warn)
             except WaitingError as wait:
-                built.states[step.name], built.waiting = "waiting", str(wait)
-                folder.note_step(step.name, state="waiting", words=str(wait))
+                built.steps[step.name], built.waiting = "waiting", str(wait)
                 break
-            if set(made) != set(step.writes):
-                raise DataError(f"step {step.name!r} made {sorted(made)}; expected {sorted(step.writes)}")
-            for name, rows in made.items():
-                folder.write_table(name, rows)
-            folder.note_step(step.name, state="done", digest=digest)
-            built.states[step.name] = "done"
+            except IncompleteError as end:
+                built.steps[step.name], built.stopped = "stopped", str(end)
+                break
+            built.made.append(step.name)
+            if ask.n_failed > before:
+                built.failed[step.name] = ask.n_failed - before
+        built.steps[step.name] = "done"
         tables.update(made)
-        built.rows.update({name: len(rows) for name, rows in made.items()})
+        built.tables.update({name: len(rows) for name, rows in made.items()})
+    folder.note_states(built.steps)
+    built.asked, built.cost = ask.n_asked, ask.cost
     return built
 
 
-def workshop_of(
-    folder: BuildFolder, config: Any, tables: Mapping[str, Any], ask: Ask, *, skip_people: bool = False, seed: int = 0,
-    tell: Callable[[str], None] = lambda line: None, warn: Callable[[str], None] = lambda line: None,
-) -> Workshop:  # fmt: skip
-    """What a step works with in a folder."""
-    return Workshop(
-        config=config, tables=tables, folder=folder.path, ask=ask, ratings=folder.ratings, tell=tell, warn=warn,
-        skip_people=skip_people, seed=seed,
-    )  # fmt: skip
+def _make(
+    bench: Bench, step: Step, tables: Tables, ask: EngineAsk, *, tell: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> Tables:  # fmt: skip
+    """Do one step and keep what it makes: its tables are written, then the digest of all that it read."""
+    folder, digest, n_failed = bench.folder, bench.digest(step), ask.n_failed
+    missing = [name for name in step.reads if name not in tables]
+    if missing:
+        raise DataError(f"step {step.name!r} reads {', '.join(missing)}, which no step before it writes")
+    # Without a digest, tables that a cut leaves half renewed aren't taken for whole.
+    folder.note_step(step.name, state="begun")
+    made = step.make(
+        replace(bench.workshop(step, tables, ask), tell=lambda line: tell(f"{step.name}: {line}"), warn=warn)
+    )
+    if set(made) != set(step.writes):
+        raise DataError(f"step {step.name!r} makes {', '.join(made)}; expected {', '.join(step.writes)}")
+    for name, rows in made.items():
+        folder.write_table(name, rows)
+    folder.note_step(step.name, state="done", digest=digest, n_failed=ask.n_failed - n_failed)
+    return made
 
 
-def digest_of(step: Step, config: Any, folder: BuildFolder, *, skip_people: bool, seed: int) -> str:
-    """Hash of all that a step depends on: equal digest, equal tables."""
-    parts: dict[str, object] = {
-        "step": [step.name, step.version, seed],
-        "settings": step.settings(config),
-        "files": {str(path): folder.digest(Path(path)) for path in step.files(config)},
-        "tables": {name: folder.digest(folder.table_file(name)) for name in step.reads},
-        "reviews": {name: folder.decisions_digest(name) for name in step.reviews},
-    }
-    if step.by == "people":
-        parts["skip_people"] = skip_people
-        parts["ratings"] = [] if skip_people else sorted(_words(rating) for rating in folder.ratings(step.name))
-    return content_id(parts)
+def _ask_nobody(
+    prompts: Sequence[Prompt], model: str, *, repeat: int = 1, sampling: Sampling | None = None
+) -> list[Response]:
+    raise DataError("a model is asked only while a step is made")
 
 
-def _words(rating: Rating) -> str:
-    return content_id([rating.item_id, rating.rater, dict(rating.values)])
+# --- without making anything ------------------------------------------------------------------------------------------
 
 
-def is_done(step: Step, folder: BuildFolder, digest: str) -> bool:
-    """Whether what a step has made is there and still holds."""
-    state = folder.facts()["steps"].get(step.name, {})
-    return state.get("digest") == digest and all(folder.table_file(name).exists() for name in step.writes)
+class Prospect(NamedTuple):
+    """What a command would do with a step."""
+
+    step: Step
+    state: State
+    calls: Mapping[str, int] | None
+    """Model → calls at most; None where that can't be told before an earlier step is done."""
 
 
-class EngineAsk:
-    """`Ask` through the engine: every reply is in the ledger before the next is asked for, and is free from then on."""
+def prospects(bench: Bench) -> list[Prospect]:
+    """How each step stands, without making or writing anything."""
+    found: list[Prospect] = []
+    tables: Tables = {}
+    changing: set[str] = set()
+    for step in bench.construction.steps:
+        if not changing.intersection(step.reads) and bench.is_done(step):
+            tables.update({name: bench.folder.read_table(name) for name in step.writes})
+            found.append(Prospect(step, "done", {}))
+            continue
+        ready = all(name in tables for name in step.reads)
+        calls: Mapping[str, int] | None = {}
+        if step.forecast is not None:
+            calls = step.forecast(bench.workshop(step, tables)) if ready else None
+        waits = step.by == "people" and not bench.skip_people and not (ready and _all_are_back(bench, step, tables))
+        found.append(Prospect(step, "waiting" if waits else "to do", calls))
+        changing.update(step.writes)
+    return found
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        informant: Callable[[str], Informant],
-        *,
-        observe: Observer = lambda progress: None,
-        warn: Callable[[str], None] = lambda line: None,
-        budget: Budget | None = None,
-        patience: Patience | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._informant = informant
-        self._observe = observe
-        self._warn = warn
-        self._budget = budget
-        self._patience = patience or Patience()
-        self.n_asked = 0
-        """Calls made by this command."""
-        self.cost: float | None = 0.0
-        """US dollars of them; None where a price or token count isn't known."""
 
-    def __call__(
-        self, prompts: Sequence[Prompt], model: str, *, repeat: int = 1, sampling: Sampling | None = None
-    ) -> list[Response]:
-        """See `Ask`."""
-        held = sampling or Sampling()
-        distinct = {prompt.id: prompt for prompt in prompts}
-        if not distinct:
-            return []
-        digest = content_id(["prompts of a construction", list(distinct)])
-        plan = self._ledger.plan(digest) or self._ledger.add_plan(
-            digest, ((id, Condition(), prompt) for id, prompt in distinct.items())
-        )
-        informant = self._informant(model)
-        check_abilities(informant.model, plan, held)
-        [progress] = execute(
-            self._ledger, plan, [informant], held, repeats=repeat, observe=self._observe, warn=self._warn,
-            budget=self._budget, patience=self._patience,
-        )  # fmt: skip
-        self.n_asked += progress.n_asked
-        self.cost = None if self.cost is None or progress.cost is None else self.cost + progress.cost
-        if progress.stopped:
-            raise IncompleteError(
-                f"{progress.model}: {progress.stopped}; all replies are kept, the same command goes on"
-            )
-        arm = self._arm(informant, held)
-        found = {asked.response.prompt_id: asked.response for asked in self._ledger.asked(plan, arm, repeat)}
-        self._check_failed([found[id] for id in distinct], progress.model)
-        return [found[prompt.id] for prompt in prompts]
+def _all_are_back(bench: Bench, step: Step, tables: Tables) -> bool:
+    if step.sheet is None:
+        return False
+    return all(one.n_back >= one.n_rows for one in returns(bench, step, step.sheet(bench.workshop(step, tables))))
 
-    def _arm(self, informant: Informant, sampling: Sampling) -> Arm:
-        name, revision = informant.model.name, informant.model.revision
-        arms = [arm for arm in self._ledger.arms() if (arm.model, arm.sampling) == (name, sampling)]
-        return next((arm for arm in reversed(arms) if revision in (None, arm.revision)), arms[-1])
 
-    def _check_failed(self, responses: Sequence[Response], model: str) -> None:
-        failed = [response for response in responses if response.status in (Status.FAILED, Status.MISSING)]
-        if not failed:
-            return
-        words = f"{len(failed):,} of {len(responses):,} calls to {model} failed ({failed[0].error or 'no words'})"
-        if len(failed) > MOST_FAILED * len(responses):
-            raise IncompleteError(f"{words}; all replies are kept, the same command asks those again")
-        self._warn(f"{words}; the step goes on without them, and --redo STEP asks them again")
+def done_tables(bench: Bench) -> Tables:
+    """Tables of the steps that were done when the last command ended; of those after one that isn't, none."""
+    tables: Tables = {}
+    states = bench.folder.steps()
+    for step in bench.construction.steps:
+        if states.get(step.name, {}).get("state") != "done":
+            break
+        tables.update({name: bench.folder.read_table(name) for name in step.writes})
+    return tables
+
+
+# --- people -----------------------------------------------------------------------------------------------------------
+
+
+class Return(NamedTuple):
+    """How much of a sheet has come back."""
+
+    task: str
+    rater: str
+    n_rows: int
+    n_back: int
+
+
+def returns(bench: Bench, step: Step, sheet: Sheet) -> list[Return]:
+    """Rater by rater: rows asked for, and those that a rating came in for."""
+    wanted = {rater: {str(row["item_id"]) for row in rows} for rater, rows in sheet.rows.items()}
+    n_back = Counter(
+        rating.rater for rating in bench.folder.ratings(step.name) if rating.item_id in wanted.get(rating.rater, ())
+    )
+    return [Return(step.name, rater, len(ids), n_back[rater]) for rater, ids in wanted.items()]
+
+
+def sheets(bench: Bench) -> list[tuple[Step, Sheet]]:
+    """What people are asked in the steps that are ready for them: all they read is made, and holds."""
+    found = []
+    tables: Tables = {}
+    for step in bench.construction.steps:
+        if step.sheet is not None and all(name in tables for name in step.reads):
+            sheet = step.sheet(bench.workshop(step, tables))
+            if any(sheet.rows.values()):
+                found.append((step, sheet))
+        if not bench.is_done(step):
+            break
+        tables.update({name: bench.folder.read_table(name) for name in step.writes})
+    return found

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from isogloss.construction import Table
 from isogloss.errors import DataError, StoreError
 from isogloss.files import whole_file
-from isogloss.records import Rating
+from isogloss.records import Rating, content_id
 from isogloss.run.folder import RunFolder
 from isogloss.store import Ledger
 from isogloss.version import __version__
@@ -32,6 +32,7 @@ class BuildFolder:
         self.facts_file = self.path / "build.json"
         self.ratings_file = self.path / "ratings.jsonl"
         self.report_file = self.path / "report.html"
+        self.ledger_file = self.path / "ledger.sqlite"
         self.sheets = self.path / "sheets"
         self._run = RunFolder(path)
 
@@ -59,29 +60,63 @@ class BuildFolder:
             raise StoreError(f"{self.facts_file} is not of a construction: it has no 'study' and 'steps'")
         return facts
 
-    def begin(self, study: str, config: Path) -> None:
-        """Make the folder, or take up what is in it. Raises StoreError for another study's."""
-        facts: dict[str, Any] = {"steps": {}, "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    def begin(self, study: str, config: Path, **facts: object) -> None:
+        """Make the folder, or take up what is in it.
+
+        Raises
+        ------
+        StoreError
+            If it holds a run, another study's construction, or can't be written.
+        DataError
+            If the configuration can't be read.
+        """
+        held: dict[str, Any] = {"steps": {}, "created": _now()}
         if self.exists:
-            facts = self.facts()
-            if facts["study"] != study:
-                raise StoreError(f"{self.path} holds a construction of {facts['study']!r}; choose another --out")
+            held = self.facts()
+            if held["study"] != study:
+                raise StoreError(f"{self.path} holds a construction of {held['study']!r}; choose another --out")
         elif (self.path / "run.json").exists():
             raise StoreError(f"{self.path} holds a run; choose another --out")
-        self._write({**facts, "study": study, "config": str(config.resolve()), "isogloss": __version__})
+        path, folder = config.resolve(), self.path.resolve()
+        try:
+            content = path.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise DataError(f"{config} can't be read: {error.strerror}") from error
+        inside = path.is_relative_to(folder)
+        shown = path.relative_to(folder) if inside else path
+        own = {"study": study, "config": shown.as_posix() if inside else str(shown), "content": content}
+        self._write({**held, **own, "isogloss": __version__, **facts})
+
+    def config_path(self) -> Path:
+        """Where the configuration lies: in this folder, or wherever it was when it was given last."""
+        return self.path / str(self.facts()["config"])
 
     def note(self, **facts: object) -> None:
         """Add facts to build.json."""
         self._write({**self.facts(), **facts})
 
+    def steps(self) -> dict[str, dict[str, Any]]:
+        """Step → its `state`, the `digest` of all it read, `n_failed` calls, `at`; empty where nothing is built yet."""
+        steps: dict[str, dict[str, Any]] = self.facts()["steps"] if self.exists else {}
+        return steps
+
     def note_step(self, name: str, **facts: object) -> None:
-        """Say how a step stands."""
-        held = self.facts()
-        held["steps"][name] = {**facts, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        self._write(held)
+        """Say how a step stands now."""
+        self.note(steps={**self.steps(), name: {**facts, "at": _now()}})
+
+    def note_states(self, states: Mapping[str, str]) -> None:
+        """Say how the steps stand after a command; what they once read is left as it is."""
+        held = self.steps()
+        steps = {name: {**held.get(name, {}), "state": state} for name, state in states.items()}
+        if steps != held:
+            self.note(steps=steps)
 
     def _write(self, facts: Mapping[str, object]) -> None:
         self._whole(self.facts_file, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+
+    def is_busy(self) -> bool:
+        """Whether a process is at work here now."""
+        return self._run.is_busy()
 
     def _whole(self, path: Path, text: str) -> None:
         try:
@@ -93,7 +128,11 @@ class BuildFolder:
 
     def ledger(self) -> Ledger:
         """What was asked and answered, as in a run."""
-        return self._run.ledger(create=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path} can't be made: {error.strerror}; choose another --out") from error
+        return Ledger(self.ledger_file, create=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -123,7 +162,8 @@ class BuildFolder:
     def digest(self, path: Path) -> str:
         """Hash of a file's content; "" where it isn't there."""
         try:
-            return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
         except FileNotFoundError:
             return ""
         except OSError as error:
@@ -132,17 +172,23 @@ class BuildFolder:
     def decisions_digest(self, name: str) -> str:
         """Hash of what a person decided in a review file; rows without a decision don't count."""
         path = self.path / name
-        if not path.exists():
+        try:
+            text = path.read_text(encoding="utf-8-sig", errors="replace")
+        except FileNotFoundError:
             return ""
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise DataError(f"{path} can't be read: {error.strerror}") from error
         first = text.partition("\n")[0]
-        rows = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
-        decided = sorted(
-            json.dumps({k: v for k, v in row.items() if k and (k.endswith("_id") or k == "decision")}, sort_keys=True)
+        try:
+            rows = list(csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
+        except csv.Error as error:
+            raise DataError(f"{path} is no CSV file any more: {error}") from error
+        decided = [
+            {key: cell for key, cell in row.items() if key and (key == "decision" or key.endswith("_id"))}
             for row in rows
-            if (row.get("decision") or "").strip()
-        )
-        return hashlib.blake2b("\n".join(decided).encode(), digest_size=16).hexdigest() if decided else ""
+            if str(row.get("decision") or "").strip()
+        ]
+        return content_id(sorted(map(content_id, decided))) if decided else ""
 
     # --- ratings ------------------------------------------------------------------------------------------------------
 
@@ -160,18 +206,33 @@ class BuildFolder:
             raise StoreError(f"{self.ratings_file} can't be written: {error.strerror or error}") from error
 
     def ratings(self, task: str) -> list[Rating]:
-        """The latest rating of each rater and row of a task."""
+        """The latest rating of each rater and row of a task.
+
+        A line that a cut left half is passed over. Raises StoreError for one that is whole and no rating.
+        """
         latest: dict[tuple[str, str], Rating] = {}
-        if not self.ratings_file.exists():
+        try:
+            text = self.ratings_file.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
             return []
-        for line in self.ratings_file.read_text(encoding="utf-8", errors="replace").split("\n"):
+        except OSError as error:
+            raise StoreError(f"{self.ratings_file} can't be read: {error.strerror}") from error
+        for number, line in enumerate(text.split("\n"), start=1):
             try:
-                rating = Rating.model_validate_json(line)
-            except ValidationError:  # an empty line, or one that a cut left half
+                content = json.loads(line)
+            except json.JSONDecodeError:
                 continue
+            try:
+                rating = Rating.model_validate(content)
+            except ValidationError as error:
+                raise StoreError(f"{self.ratings_file} line {number} is no rating; mend it or take it out") from error
             if rating.task == task:
                 latest[rating.rater, rating.item_id] = rating
         return list(latest.values())
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _ends_line(path: Path) -> bool:

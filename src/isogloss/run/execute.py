@@ -37,11 +37,20 @@ def execute(
     budget: Budget | None = None,
     patience: Patience = WAITS_HALF_AN_HOUR,
     batch: bool = False,
+    first: int = 1,
+    runner: asyncio.Runner | None = None,
 ) -> list[Progress]:
     """Ask each model what it hasn't answered yet, and commit every reply.
 
     Models behind a server are asked at once; those on this machine one after another beside them.
     Works where an event loop is running already (a notebook): the calls then go on in a thread of their own.
+
+    Parameters
+    ----------
+    first, repeats : int
+        The first and the last repeat of each prompt to ask; not for batches, which ask all.
+    runner : asyncio.Runner, optional
+        Whose loop the calls run on, for a caller that asks the same models several times.
 
     Raises
     ------
@@ -57,17 +66,22 @@ def execute(
         stop = Stop()
         run = Circumstances(
             ledger, plan, sampling, repeats, GroupCommit(ledger), stop, observe, warn, coding, budget,
-            patience, batch,
+            patience, batch, first,
         )  # fmt: skip
         with _signals(stop, warn), rare_collections():
             return await _all([Asking(informant, run) for informant in informants], run)
 
+    return outside(lambda: _run(main()) if runner is None else runner.run(main()))
+
+
+def outside(work: Callable[[], T]) -> T:
+    """Do it where no event loop is running: here, or in a thread of its own where one is (a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run(main())
+        return work()
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(_run, main()).result()
+        return pool.submit(work).result()
 
 
 async def _all(askings: Sequence[Asking], run: Circumstances) -> list[Progress]:
@@ -103,12 +117,16 @@ async def _all(askings: Sequence[Asking], run: Circumstances) -> list[Progress]:
     return [asking.progress for asking in askings]
 
 
-def _run(work: Coroutine[None, None, T]) -> T:
-    """Run on a loop of its own: uvloop's where it is installed, since it takes less of the processor a call."""
+def new_runner() -> asyncio.Runner:
+    """For a loop of its own: uvloop's where it is installed, since it takes less of the processor a call."""
     factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
     if importlib.util.find_spec("uvloop") is not None:
         factory = importlib.import_module("uvloop").new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
+    return asyncio.Runner(loop_factory=factory)
+
+
+def _run(work: Coroutine[None, None, T]) -> T:
+    with new_runner() as runner:
         return runner.run(work)
 
 

@@ -44,7 +44,7 @@ def transformers() -> Any:
 # --- tokenizers -------------------------------------------------------------------------------------------------------
 
 
-def _byte_level(transformers: Any) -> Any:
+def _byte_level(transformers: Any, **specials: str) -> Any:
     """As GPT-2's: a space belongs to the word after it; nothing is put before a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -56,7 +56,7 @@ def _byte_level(transformers: Any) -> Any:
         show_progress=False,
     )  # fmt: skip
     made.train_from_iterator([TEXT] * 3, trainer)
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<|end|>", eos_token="<|end|>")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|end|>", **specials)
 
 
 def _metaspace(transformers: Any) -> Any:
@@ -85,11 +85,31 @@ def _word_piece(transformers: Any, names: Sequence[str]) -> Any:
     trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=list(names), show_progress=False)
     made.train_from_iterator([TEXT] * 3, trainer)
     made.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}", special_tokens=[(first, 2), (last, 3)]
-    )
+        single=f"{first} $A {last}", pair=f"{first}:0 $A:0 {last}:0 $B:1 {last}:1",
+        special_tokens=[(first, 2), (last, 3)],
+    )  # fmt: skip
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, pad_token=pad, unk_token=unknown, cls_token=first, sep_token=last, mask_token=mask
     )
+
+
+def _unigram(transformers: Any) -> Any:
+    """As XLM-R's: SentencePiece with a unigram model, a start token before a text and an end token after it."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    made = Tokenizer(models.Unigram())
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=180, special_tokens=names, unk_token="<unk>", show_progress=False)
+    made.train_from_iterator([TEXT] * 3, trainer)
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        cls_token="<s>", sep_token="</s>", mask_token="<mask>",
+    )  # fmt: skip
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -101,13 +121,18 @@ def _made(transformers: Any, shape: str) -> tuple[Any, Any]:
     """Config and tokenizer of a shape."""
     t = transformers
     wide = {"initializer_range": 0.4, "max_position_embeddings": 128}
-    if shape == "bert":
+    if shape in ("bert", "bert-pretraining", "bert-next"):
         tokenizer = _word_piece(t, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
         return t.BertConfig(vocab_size=len(tokenizer), **_SMALL, **wide), tokenizer
     if shape == "roberta":
         tokenizer = _word_piece(t, ["<unk>", "<pad>", "<s>", "</s>", "<mask>"])
         tokenizer.unk_token, tokenizer.pad_token = "<unk>", "<pad>"
         return t.RobertaConfig(vocab_size=len(tokenizer), pad_token_id=1, **_SMALL, **wide), tokenizer
+    if shape in ("xlm-r", "unigram"):
+        tokenizer = _unigram(t)
+        ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+        kind = t.XLMRobertaConfig if shape == "xlm-r" else t.LlamaConfig
+        return kind(vocab_size=len(tokenizer), **_SMALL, **wide, **ids), tokenizer
     if shape in ("llama", "mistral"):
         tokenizer = _metaspace(t)
         ids = {"bos_token_id": 1, "eos_token_id": 2}
@@ -116,7 +141,7 @@ def _made(transformers: Any, shape: str) -> tuple[Any, Any]:
         return t.MistralConfig(
             vocab_size=len(tokenizer), num_key_value_heads=2, sliding_window=16, **_SMALL, **wide, **ids
         ), tokenizer
-    tokenizer = _byte_level(t)
+    tokenizer = _byte_level(t, **({} if shape == "no-start" else {"bos_token": "<|end|>"}))
     ids = {"bos_token_id": 0, "eos_token_id": 0}
     if shape == "bloom":
         return t.BloomConfig(
@@ -125,6 +150,15 @@ def _made(transformers: Any, shape: str) -> tuple[Any, Any]:
     return t.GPT2Config(
         vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=4, n_positions=128, initializer_range=0.4, **ids
     ), tokenizer
+
+
+_MAKERS = {
+    "bert": "AutoModelForMaskedLM",
+    "roberta": "AutoModelForMaskedLM",
+    "xlm-r": "AutoModelForMaskedLM",
+    "bert-pretraining": "AutoModelForPreTraining",
+    "bert-next": "AutoModelForNextSentencePrediction",
+}
 
 
 @pytest.fixture(scope="session")
@@ -139,9 +173,8 @@ def tiny(transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Callabl
             folder = tmp_path_factory.mktemp(shape)
             config, tokenizer = _made(transformers, shape)
             tokenizer.chat_template = template
-            masked = shape in ("bert", "roberta")
-            maker = transformers.AutoModelForMaskedLM if masked else transformers.AutoModelForCausalLM
             torch.manual_seed(1)
+            maker = getattr(transformers, _MAKERS.get(shape, "AutoModelForCausalLM"))
             maker.from_config(config).save_pretrained(folder)
             tokenizer.save_pretrained(folder)
             made[shape, template] = folder

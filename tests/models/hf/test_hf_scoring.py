@@ -24,6 +24,9 @@ CASES = [
     ("Responda: ", ("Sí", "1", "10", "11", "111")),
     ("E", ("l perro", "l libro")),  # not even the first token is the context's own
     ("The girl", (" walks and talks with her friends",)),
+    ("En México se dice ", ("aguacate", "palta")),  # the space before the candidate is the context's
+    ("Sí.\n", ("No", "¡Olé, mañana! 🥑")),  # a character in several tokens
+    ("", ("La niña lee un libro.", "El perro duerme en el jardín y la niña lee.", " El perro duerme")),  # whole texts
 ]
 
 
@@ -31,29 +34,45 @@ def text_prompt(context: str, candidates: tuple[str, ...]) -> Prompt:
     return Prompt.make([Message(role="text", content=context)], candidates=candidates)
 
 
-def alone(transformers: Any, folder: Path, context: str, candidate: str, start: list[int]) -> tuple[float, int]:
-    """The sum for one candidate from one full sequence without any padding, and the number of its tokens."""
+def own_from(tokenizer: Any, context: str, candidates: tuple[str, ...]) -> int:
+    """How many tokens the context has alone and before every candidate."""
+    texts = [tokenizer(context + more, add_special_tokens=False)["input_ids"] for more in ("", *candidates)]
+    n = 0
+    while all(len(ids) > n for ids in texts) and len({ids[n] for ids in texts}) == 1:
+        n += 1
+    return n
+
+
+def alone(
+    transformers: Any, folder: Path, context: str, candidates: tuple[str, ...], start: list[int]
+) -> list[tuple[float, int]]:
+    """Each candidate's sum, from one full sequence a candidate without any padding, and the number of its tokens."""
     import torch
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    before = tokenizer(context, add_special_tokens=False)["input_ids"]
-    both = tokenizer(context + candidate, add_special_tokens=False)["input_ids"]
-    common = 0
-    while common < len(before) and common < len(both) and before[common] == both[common]:
-        common += 1
-    ids = start + both
-    first = len(start) + common
+    first, found = len(start) + own_from(tokenizer, context, candidates), []
     if first == 0:  # nothing before the first token: the tokenizer's own start token gives it a probability
-        ids, first = [tokenizer.bos_token_id, *ids], 1
-    with torch.no_grad():
-        logprobs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-    return math.fsum(float(logprobs[k - 1, ids[k]]) for k in range(first, len(ids))), len(ids) - first
+        start = [tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id]
+        first = 1
+    for candidate in candidates:
+        ids = start + tokenizer(context + candidate, add_special_tokens=False)["input_ids"]
+        with torch.no_grad():
+            logprobs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        found.append((math.fsum(float(logprobs[k - 1, ids[k]]) for k in range(first, len(ids))), len(ids) - first))
+    return found
 
 
 @pytest.mark.parametrize(
     ("shape", "start", "packs"),
-    [("gpt2", [], True), ("llama", [1], True), ("mistral", [1], True), ("bloom", [], False)],
+    [
+        ("gpt2", [], True),
+        ("no-start", [], True),
+        ("llama", [1], True),
+        ("unigram", [0], True),
+        ("mistral", [1], True),
+        ("bloom", [], False),
+    ],
 )
 async def test_sums_are_those_of_full_sequences_one_by_one(
     shape: str, start: list[int], packs: bool, transformers: Any, tiny: Tiny, opened: Opened
@@ -66,24 +85,67 @@ async def test_sums_are_those_of_full_sequences_one_by_one(
         assert response.status is Status.OK
         assert response.rendered is None
         assert response.candidate_logprobs is not None
-        for k, candidate in enumerate(candidates):
-            expected, n_tokens = alone(transformers, folder, context, candidate, start)
-            assert response.candidate_logprobs[k] == pytest.approx(expected, abs=1e-4), (context, candidate)
-            assert response.candidate_tokens is not None
-            assert response.candidate_tokens[k] == n_tokens
+        sums, n_tokens = zip(*alone(transformers, folder, context, candidates, start), strict=True)
+        assert response.candidate_logprobs == pytest.approx(sums, abs=1e-4), context
+        assert response.candidate_tokens == n_tokens
 
 
-def test_a_joint_token_belongs_to_the_candidate(transformers: Any, tiny: Tiny) -> None:
+@pytest.mark.parametrize("shape", ["llama", "unigram"])
+async def test_a_whole_text_has_the_probability_of_its_beginning_and_of_what_follows(
+    shape: str, tiny: Tiny, opened: Opened
+) -> None:
+    """log p(context) + log p(candidate | context) = log p(both), where no token is of both."""
+    model = await opened(tiny(shape))
+    context, candidates = "La niña lee un libro.", (" El perro duerme.", " No, no se usa.")
+    given = await model.ask(text_prompt(context, candidates), Sampling(), 1)
+    whole = await model.ask(text_prompt("", (context, *(context + c for c in candidates))), Sampling(), 1)
+    assert given.candidate_logprobs is not None
+    assert whole.candidate_logprobs is not None
+    before, *both = whole.candidate_logprobs
+    assert [before + logprob for logprob in given.candidate_logprobs] == pytest.approx(both, abs=1e-4)
+    assert whole.candidate_tokens is not None
+    n_before, *n_both = whole.candidate_tokens
+    assert [n - n_before for n in n_both] == list(given.candidate_tokens or ())
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [("gpt2", "'<|end|>', its start token"), ("no-start", "'<|end|>', its end token"), ("llama", "")],
+)
+async def test_what_stands_before_a_whole_text_is_remarked_where_the_tokenizer_puts_nothing(
+    shape: str, words: str, tiny: Tiny, opened: Opened
+) -> None:
+    model = await opened(tiny(shape))
+    await model.ask(text_prompt("", ("La niña lee.", "El perro duerme.")), Sampling(), 1)
+    started = [remark for remark in model.remarks if "whose first token is scored" in remark]
+    assert len(started) == bool(words)
+    assert all(words in remark for remark in started)
+
+
+async def test_candidates_rank_as_whole_texts_do_even_where_one_is_joined_to_the_context(
+    tiny: Tiny, opened: Opened
+) -> None:
+    """ "wor" + "ld" is one token and "wor" + "ks" another: what they hold of the context counts for every candidate."""
+    model = await opened(tiny("llama"))
+    context, candidates = "Hello wor", ("ld", "ks", "d", "🥑")
+    given = await model.ask(text_prompt(context, candidates), Sampling(), 1)
+    whole = await model.ask(text_prompt("", tuple(context + c for c in candidates)), Sampling(), 1)
+    assert given.candidate_logprobs is not None
+    assert whole.candidate_logprobs is not None
+    differences = [a - b for a, b in zip(whole.candidate_logprobs, given.candidate_logprobs, strict=True)]
+    assert differences == pytest.approx([differences[0]] * 4, abs=1e-4)
+
+
+def test_a_joint_token_belongs_to_the_candidates(transformers: Any, tiny: Tiny) -> None:
     """ "wor" and "ld" are one token together, and none of the two alone."""
     from isogloss.models.hf.prompts import Renderer
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("gpt2"))
     renderer = Renderer(tokenizer, has_template=False)
-    joined, apart = renderer.joined("the wor", ("ld", " dog"))
-    n_alone = len(renderer.tokens("the wor"))
-    assert joined.start < n_alone == apart.start
-    assert tokenizer.decode(joined.tokens[joined.start :]) == " world"
-    assert tokenizer.decode(apart.tokens[apart.start :]) == " dog"
+    both, apart = renderer.joined("the wor", ("ld", " dog")), renderer.joined("the wor", (" dog",))
+    assert both.start < apart.start == len(renderer.tokens("the wor"))
+    assert [tokenizer.decode(tokens[both.start :]) for tokens in both.tokens] == [" world", " wor dog"]
+    assert tokenizer.decode(apart.tokens[0][apart.start :]) == " dog"
 
 
 async def test_a_context_longer_than_the_window_is_scored_in_full_sequences(
@@ -96,8 +158,8 @@ async def test_a_context_longer_than_the_window_is_scored_in_full_sequences(
     response = await model.ask(text_prompt(context, ("Sí", "No")), Sampling(), 1)
     assert response.input_tokens is not None
     assert response.input_tokens > 16
-    for logprob, candidate in zip(response.candidate_logprobs or (), ("Sí", "No"), strict=True):
-        assert logprob == pytest.approx(alone(transformers, folder, context, candidate, [1])[0], abs=1e-4)
+    expected = [logprob for logprob, _ in alone(transformers, folder, context, ("Sí", "No"), [1])]
+    assert response.candidate_logprobs == pytest.approx(expected, abs=1e-4)
 
 
 async def test_candidates_share_the_context_and_their_beginnings_in_one_row(tiny: Tiny, opened: Opened) -> None:
@@ -105,7 +167,7 @@ async def test_candidates_share_the_context_and_their_beginnings_in_one_row(tiny
     from isogloss.models.hf.scoring import ScoreTask, _packed_row
 
     answers = tuple(tuple(map(int, str(n))) for n in range(1, 115))
-    row = _packed_row(ScoreTask((50, 51, 52), answers, (0,) * 114))
+    row = _packed_row(ScoreTask((50, 51, 52), answers))
     assert row.ids[:3] == (50, 51, 52)
     assert len(row.ids) - 3 == len({a[:k] for a in answers for k in range(1, len(a))}) == 11
     assert len(row.targets) == sum(map(len, answers))
@@ -155,36 +217,3 @@ async def test_a_prompt_that_does_not_fit_fails_alone_and_with_words(tiny: Tiny,
     assert failed.status is Status.FAILED
     assert "more than the model's context of 128" in (failed.error or "")
     assert fine.status is Status.OK
-
-
-# --- masked models ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", ["bert", "roberta"])
-async def test_a_masked_model_gives_the_sum_over_its_tokens_masked_in_turn(
-    shape: str, transformers: Any, tiny: Tiny, opened: Opened
-) -> None:
-    import torch
-
-    folder = tiny(shape)
-    model = await opened(folder, batch_size=4)
-    assert model.abilities.masked
-    assert not model.abilities.chat
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    bare = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
-    cases = [*CASES, ("", ("El perro duerme en el jardín.", "La niña lee."))]
-    responses = await asyncio.gather(*(model.ask(text_prompt(*case), Sampling(), 1) for case in cases))
-    for (context, candidates), response in zip(cases, responses, strict=True):
-        before = tokenizer(context)["input_ids"][:-1]
-        for k, candidate in enumerate(candidates):
-            ids = tokenizer(context + candidate)["input_ids"]
-            first = next(j for j, token in enumerate(ids) if j >= len(before) or token != before[j])
-            total = 0.0
-            for place in range(first, len(ids) - 1):
-                masked = torch.tensor([ids])
-                masked[0, place] = tokenizer.mask_token_id
-                with torch.no_grad():
-                    total += float(bare(masked).logits[0, place].log_softmax(-1)[ids[place]])
-            assert response.candidate_logprobs is not None
-            assert response.candidate_logprobs[k] == pytest.approx(total, abs=1e-4), (context, candidate)
-            assert (response.candidate_tokens or ())[k] == len(ids) - 1 - first

@@ -10,7 +10,7 @@ import pytest
 
 import isogloss
 from isogloss.models.scripted import ScriptedModel
-from isogloss.records import Estimate, Prompt, Status
+from isogloss.records import Estimate, Prompt
 
 MEASURES = ("ss", "lms", "icat")
 
@@ -68,11 +68,6 @@ def test_always_the_same_role(wanted: tuple[str, ...], values: tuple[float, ...]
         assert overall(records, reading)["lms"].n_answers == 24 * 4
 
 
-def test_always_the_first_is_exactly_fifty_everywhere(tmp_path: Path) -> None:
-    for one in run(lambda prompt: "A", tmp_path):
-        assert (one.value, one.low, one.high) == (50.0, 50.0, 50.0)
-
-
 def test_a_coin_is_near_fifty_and_its_interval_says_so(tmp_path: Path) -> None:
     hits = 0
     for seed in range(20):
@@ -81,29 +76,6 @@ def test_a_coin_is_near_fifty_and_its_interval_says_so(tmp_path: Path) -> None:
         assert ss.low < ss.value < ss.high
         hits += ss.low <= 50 <= ss.high
     assert hits >= 15
-
-
-def test_who_refuses_has_no_value(tmp_path: Path) -> None:
-    records = run(lambda prompt: "Lo siento, pero no puedo responder a esa pregunta.", tmp_path)
-    assert records
-    for one in records:
-        assert (one.value, one.low, one.high, one.n_scored) == (None, None, None, 0)
-        assert dict(one.missing) == {Status.REFUSED: one.n_answers}
-
-
-def test_a_pair_without_its_other_order_is_not_scored_and_is_counted(role, tmp_path: Path) -> None:
-    def reply(prompt: Prompt) -> str:
-        sentences = shown(prompt)
-        if role(sentences["A"]) == "anti-stereotype" and role(sentences["B"]) == "stereotype":
-            return "Hmm."
-        return "A"
-
-    found = overall(run(reply, tmp_path))
-    assert (found["ss"].value, found["ss"].n_scored) == (None, 0)
-    assert dict(found["ss"].missing) == {Status.UNPARSED: 24, Status.MISSING: 24}
-    assert "24 answers without their other order count as missing" in found["ss"].method
-    assert (found["lms"].value, found["lms"].n_scored) == (50.0, 96)
-    assert found["icat"].value is None
 
 
 def test_strict_and_lenient_readings_stand_side_by_side(role, tmp_path: Path) -> None:
@@ -126,9 +98,9 @@ def test_neither_is_counted_as_a_share_and_is_half_a_choice(role, tmp_path: Path
 
 
 def test_countries_categories_and_their_pairs_have_their_own_estimates(role, tmp_path: Path) -> None:
-    def reply(prompt: Prompt) -> str:  # the first wording is Spanish: always the stereotype there, never in Portuguese
+    def reply(prompt: Prompt) -> str:  # always the stereotype in Spanish, never in Portuguese
         order = ("stereotype", "anti-stereotype", "unrelated")
-        is_spanish = "frase" in prompt.messages[0].content and "Responde" in prompt.messages[0].content
+        is_spanish = "¿" in prompt.messages[0].content
         return preferring(role, *(order if is_spanish else (order[1], order[0], order[2])))(prompt)
 
     records = [one for one in run(reply, tmp_path) if one.measure == "ss" and one.group["reading"] == "strict"]

@@ -93,15 +93,15 @@ def test_columns_ids_and_files_that_lack_are_named(tmp_path: Path) -> None:
         load_items(lines(tmp_path / "rows.jsonl", short), PLAIN)
     with pytest.raises(DataError, match="two rows have the id 'r1'"):
         load_items(lines(tmp_path / "rows.jsonl", ROW, ROW), PLAIN)
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n{", encoding="utf-8")
     with pytest.raises(DataError, match="line 2 is not JSON"):
-        (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n{", encoding="utf-8")
         load_items(tmp_path / "rows.jsonl", PLAIN)
     for name, content in (("empty.csv", ""), ("blank.jsonl", "\n")):
         (tmp_path / name).write_text(content, encoding="utf-8")
         with pytest.raises(DataError, match="has no row"):
             load_items(tmp_path / name, PLAIN)
+    (tmp_path / "nothing").mkdir()
     with pytest.raises(DataError, match="holds neither Parquet nor JSON lines"):
-        (tmp_path / "nothing").mkdir()
         load_items(tmp_path / "nothing", PLAIN)
 
 
@@ -130,5 +130,5 @@ def test_settings_choose_rows_and_unknown_names_are_met_with_near_ones() -> None
     assert {item.language for item in job.dataset.items} == {"pt"}
     job, _ = isogloss.check_data("stereotypes", "sample", settings={"sample": "5"})
     assert len(job.dataset.items) == 5
-    with pytest.raises(UnknownNameError, match="no country in .* named 'XC'"):
+    with pytest.raises(UnknownNameError, match=r"no country in .* named 'XC'"):
         isogloss.check_data("stereotypes", "sample", settings={"countries": "XC"})

@@ -23,6 +23,12 @@ _SMALL_FILES = (
 _SAFE = ("model*.safetensors", "model.safetensors.index.json")
 _PICKLED = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 _HEAD = 64 << 20
+_MASKED = frozenset(
+    f"{name}ForPreTraining" for name in ("Albert", "Bert", "BigBird", "Ernie", "MegatronBert", "MobileBert", "RoCBert")
+)
+"""Kinds that were saved with all that they were trained with, a masked language model among it."""
+_PAIRED = frozenset({"bert", "ernie", "megatron-bert", "mobilebert"})
+"""Model types with a class for next-sentence prediction."""
 _HUB_SECONDS = 20.0
 
 
@@ -44,14 +50,21 @@ class Place(NamedTuple):
 class Look(NamedTuple):
     """What can be told of a model from its small files."""
 
-    kind: Literal["causal", "masked"]
+    kind: Literal["causal", "masked", "next_sentence"]
+    """The last where there is a next-sentence head and nothing that tells a token's probability."""
     has_template: bool
+    next_sentence: bool = False
+    """Whether the weights hold a next-sentence head."""
 
     @property
     def abilities(self) -> Abilities:
         """What such a model can do."""
+        if self.kind == "next_sentence":
+            return Abilities(chat=False, next_sentence=True)
         if self.kind == "masked":
-            return Abilities(chat=False, logprobs=True, masked=True)
+            return Abilities(
+                chat=False, logprobs=True, masked=True, shared_tokens=True, next_sentence=self.next_sentence
+            )
         return Abilities(chat=self.has_template, logprobs=True, seeds=self.has_template)
 
 
@@ -86,14 +99,40 @@ def look(path: Path) -> Look | None:
                 return Look("causal", view.find(b"tokenizer.chat_template", 0, _HEAD) >= 0)
         config = _read_json(path / "config.json")
         architectures = [str(name) for name in config.get("architectures") or ()]
-        if any(name.endswith("ForMaskedLM") for name in architectures):
-            return Look("masked", False)
+        if any(name.endswith("ForMaskedLM") or name in _MASKED for name in architectures):
+            return Look("masked", False, _tells_what_follows(path, config, architectures))
+        if any(name.endswith("ForNextSentencePrediction") for name in architectures):
+            return Look("next_sentence", False, True)
         has_file = any(path.glob("chat_template.*"))
         tokenizer_file = path / "tokenizer_config.json"
         has_entry = tokenizer_file.is_file() and bool(_read_json(tokenizer_file).get("chat_template"))
     except (OSError, ValueError):
         return None
     return Look("causal", has_file or has_entry)
+
+
+def _tells_what_follows(path: Path, config: Mapping[str, Any], architectures: list[str]) -> bool:
+    """Whether there is a next-sentence head: by the names of the weights, which the first BERT models have beside
+    architectures that tell of none; by the architectures where those can't be read."""
+    if config.get("model_type") not in _PAIRED:
+        return False
+    names = _tensor_names(path)
+    if names:
+        return any(name.startswith("cls.seq_relationship.") for name in names)
+    return any(name in _MASKED for name in architectures)
+
+
+def _tensor_names(path: Path) -> list[str]:
+    """Names of the weights, from the head of safetensors files; none where there are no such files."""
+    try:
+        index = path / "model.safetensors.index.json"
+        if index.is_file():
+            return list(_read_json(index)["weight_map"])
+        with (path / "model.safetensors").open("rb") as file:
+            n_bytes = int.from_bytes(file.read(8), "little")
+            return list(json.loads(file.read(min(n_bytes, _HEAD))))
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -6,10 +6,14 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from isogloss.models.hf.batching import FAULTS
 from isogloss.models.hf.loading import Loaded
 
 if TYPE_CHECKING:
     import torch
+
+TRIAL = "El perro duerme en el jardín y la niña lee un libro."
+"""What a model is tried out on."""
 
 Tree = tuple[tuple[int, ...], ...]
 
@@ -113,3 +117,28 @@ class Forward:
             "attention_mask": mask[:, None].to(self.device),
             "position_ids": positions.to(self.device),
         }
+
+    def in_parts(self, rows: Sequence[Row], at_once: int) -> list[list[float]]:
+        """As `logprobs`, so many rows at once, those of like length together."""
+        order = sorted(range(len(rows)), key=lambda k: len(rows[k].ids))
+        found: list[list[float]] = [[] for _ in rows]
+        for start in range(0, len(order), at_once):
+            part = order[start : start + at_once]
+            for k, values in zip(part, self.logprobs([rows[k] for k in part]), strict=True):
+                found[k] = values
+        return found
+
+    def agrees(self, rows: Sequence[Row], expected: Sequence[Sequence[float]], margin: float) -> bool:
+        """Whether the quick way gives the expected values; a model that can't take it at all doesn't."""
+        try:
+            found = self.logprobs(rows)
+        except FAULTS:
+            return False
+        pairs = zip((v for values in found for v in values), (v for values in expected for v in values), strict=True)
+        return all(abs(a - b) <= margin for a, b in pairs)
+
+
+def from_logits(row: Row, logits: torch.Tensor) -> list[float]:
+    """Targets' log-probabilities from the full logits of one row, shape (n_tokens, n_vocabulary)."""
+    logprobs = logits.log_softmax(-1)
+    return [float(logprobs[place, token]) for place, token in row.targets]

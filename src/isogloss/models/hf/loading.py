@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +36,8 @@ class Loaded(NamedTuple):
     """Most tokens of a sequence; None where the config tells none."""
     temperature: float
     """What the model's makers sample with; 0 for greedy."""
+    pair_head: Any = None
+    """The same model with its next-sentence head in place of the output layer, where it has one."""
 
 
 def check_installed(name: str, *, gguf: bool) -> None:
@@ -105,21 +107,35 @@ def load(name: str, path: Path, seen: Look, settings: ModelSettings) -> Loaded:
         quantization = importlib.import_module("transformers.utils.quantization_config")
         # Packed weights are slower to use, and not every format has a kernel.
         options["quantization_config"] = quantization.GgufConfig(dequantize=True)
-    maker = transformers.AutoModelForMaskedLM if seen.kind == "masked" else transformers.AutoModelForCausalLM
+    makers = {
+        "causal": transformers.AutoModelForCausalLM,
+        "masked": transformers.AutoModelForMaskedLM,
+        "next_sentence": transformers.AutoModelForNextSentencePrediction,
+    }
+    options |= {"pretrained_model_name_or_path": str(folder), "dtype": settings.dtype, "local_files_only": True}
     try:
-        model, found = maker.from_pretrained(
-            str(folder), dtype=settings.dtype, local_files_only=True, output_loading_info=True, **options
-        )
-        model = model.to(device).eval()
+        model = _whole(name, makers[seen.kind], options).to(device).eval()
+        pair_head = model if seen.kind == "next_sentence" else None
+        if seen.kind == "masked" and seen.next_sentence:
+            pair_head = _whole(name, makers["next_sentence"], options)
+            body, own = model.base_model, pair_head.base_model
+            own.embeddings, own.encoder = body.embeddings, body.encoder  # held once
+            pair_head = pair_head.to(device).eval()
     except faults as fault:
         raise ModelError(_why(name, fault, settings, device)) from None
-    if found["missing_keys"] or found["mismatched_keys"]:
-        lacking = sorted(map(str, found["missing_keys"])) or sorted(map(str, found["mismatched_keys"]))
+    return _with_tokens(model, tokenizer, device)._replace(pair_head=pair_head)
+
+
+def _whole(name: str, maker: Any, options: Mapping[str, Any]) -> Any:
+    """A model with all its weights; transformers would fill missing ones with random numbers."""
+    model, found = maker.from_pretrained(output_loading_info=True, **options)
+    lacking = sorted(map(str, found["missing_keys"])) or sorted(map(str, found["mismatched_keys"]))
+    if lacking:
         raise ModelError(
             f"{name} is no language model: its weights lack {lacking[0]!r}"
             + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
         )
-    return _with_tokens(model, tokenizer, device)
+    return model
 
 
 def _with_tokens(model: Any, tokenizer: Any, device: torch.device) -> Loaded:

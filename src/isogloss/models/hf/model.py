@@ -7,47 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 from isogloss.errors import AbilityError, DataError, ModelError
 from isogloss.models.hf import files as hf_files
-from isogloss.models.hf.batching import Batcher, Outcome
+from isogloss.models.hf.batching import Outcome
 from isogloss.models.hf.files import Look, Place
-from isogloss.models.hf.loading import Loaded, check_installed, check_settings, load, quiet
-from isogloss.models.hf.prompts import Rendered, Renderer
-from isogloss.models.hf.scoring import CausalScorer, MaskedScorer, ScoreTask
-from isogloss.models.hf.writing import Writer, WriteTask, Written
+from isogloss.models.hf.loading import check_installed, check_settings, load, quiet
+from isogloss.models.hf.prompts import Rendered
+from isogloss.models.hf.session import Call, Result, Session
 from isogloss.models.model import Abilities
 from isogloss.models.settings import ModelSettings
 from isogloss.records import Prompt, Response, Sampling, Status
-
-DEFAULT_MAX_TOKENS = 256
-
-
-class _Call(NamedTuple):
-    """What `ask` was called with, and what is noted of it on the way."""
-
-    prompt: Prompt
-    sampling: Sampling
-    repeat: int
-    notes: dict[str, Rendered | int]
-
-
-class _Result(NamedTuple):
-    """What the computation gave for one call."""
-
-    logprobs: tuple[float, ...] | None = None
-    n_own: tuple[int, ...] | None = None
-    text: str | None = None
-    ended: bool = True
-    n_written: int = 0
-
-
-_Tasks = ScoreTask | WriteTask
 
 
 class HfModel:
@@ -89,7 +63,7 @@ class HfModel:
         here = self._place.path or hf_files.cached_folder(self._place, self._environment)
         seen = hf_files.look(here) if here is not None else None
         self.abilities: Abilities = (seen or Look("causal", has_template=True)).abilities
-        self._session: _Session | None = None
+        self._session: Session | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._template: str | None = None
         self._remarks: tuple[str, ...] = ()
@@ -119,7 +93,7 @@ class HfModel:
         self._session = session
         self._template = session.renderer.template
 
-    def _make_session(self) -> _Session:
+    def _make_session(self) -> Session:
         check_settings(self._settings)
         with ExitStack() as silence:
             silence.enter_context(quiet())
@@ -130,7 +104,7 @@ class HfModel:
             self.abilities = seen.abilities
             loaded = load(self.name, path, seen, self._settings)
             assert self._thread is not None
-            return _Session(self.name, loaded, seen, self._settings, self._seed, self._thread, silence.pop_all())
+            return Session(self.name, loaded, seen, self._settings, self._seed, self._thread, silence.pop_all())
 
     def _path(self) -> Path:
         """The folder or file to load from; sets the revision."""
@@ -167,18 +141,13 @@ class HfModel:
         session = self._session
         if session is None:
             raise ModelError(f"{self.name} isn't open")
-        if not all(prompt.candidates):
-            raise DataError(f"{self.name}: an empty candidate has no probability")
-        if not prompt.candidates and not self.abilities.chat and prompt.messages[0].role != "text":
-            raise AbilityError(f"{self.name} has no chat template and can't be talked to; ask for reading=logprob")
-        if not prompt.candidates and self.abilities.masked:
-            raise AbilityError(f"{self.name} is a masked model and writes no text; give candidates")
+        _check(self.name, prompt, self.abilities)
         started = time.perf_counter()
-        call = _Call(prompt, sampling, repeat, {})
+        call = Call(prompt, sampling, repeat, {})
         outcome = await session.batcher.put(call)
         return self._response(call, outcome, time.perf_counter() - started)
 
-    def _response(self, call: _Call, outcome: Outcome[_Result], seconds: float) -> Response:
+    def _response(self, call: Call, outcome: Outcome[Result], seconds: float) -> Response:
         result = outcome.result
         status = Status.FAILED if result is None else Status.OK if result.ended else Status.TRUNCATED
         writes = result is not None and result.text is not None
@@ -203,107 +172,26 @@ class HfModel:
         )
 
 
-class _Session:
-    """What holds while the model is open; everything but `close` and `remarks` runs in the worker thread."""
-
-    def __init__(
-        self,
-        name: str,
-        loaded: Loaded,
-        seen: Look,
-        settings: ModelSettings,
-        seed: int,
-        thread: ThreadPoolExecutor,
-        silence: ExitStack,
-    ) -> None:
-        self.renderer = Renderer(loaded.tokenizer, has_template=seen.has_template)
-        self.batcher: Batcher[_Call, _Tasks, _Result] = Batcher(
-            name, prepare=self._prepare, compute=self._compute, size=settings.batch_size, thread=thread
-        )
-        self._loaded = loaded
-        self._silence = silence
-        self._seed = seed
-        self._causal = self._masked = self._writer = None
-        self._held: tuple[str, ...] = ()
-        dtype = str(loaded.model.dtype).removeprefix("torch.")
-        if dtype in ("float16", "bfloat16"):
-            self._held = (f"computed in {dtype}: log-probabilities may be off by up to 0.7 nats",)
-        if seen.kind == "masked":
-            self._masked = MaskedScorer(loaded, at_once=settings.batch_size)
-        else:
-            self._causal = CausalScorer(loaded, at_once=settings.batch_size)
-            self._writer = Writer(loaded, self.batcher.stopping)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """See `HfModel.remarks`."""
-        parts = (self._causal.remarks if self._causal else ()) + (self._writer.remarks if self._writer else ())
-        return (*self.renderer.remarks, *parts, *self._held)
-
-    async def close(self) -> None:
-        await self.batcher.close()
-        self._silence.close()
-
-    # --- a call made ready --------------------------------------------------------------------------------------------
-
-    def _prepare(self, call: _Call) -> _Tasks:
-        rendered = self.renderer.render(call.prompt)
-        call.notes["rendered"] = rendered
-        if call.prompt.candidates:
-            task: _Tasks = self._to_score(call, rendered)
-        else:
-            task = self._to_write(call, rendered)
-        return task
-
-    def _to_score(self, call: _Call, rendered: Rendered) -> ScoreTask:
-        joined = self.renderer.joined(rendered.text, call.prompt.candidates)
-        before, after = self.renderer.around if self._masked else (self.renderer.start(rendered), ())
-        base = min(candidate.start for candidate in joined)
-        if not self._masked and not before and base == 0:
-            before = self.renderer.fallback_start()
-            if not before:
-                raise ValueError("nothing stands before the candidates, so their first token has no probability")
-        task = ScoreTask(
-            context=(*before, *joined[0].tokens[:base]),
-            answers=tuple(candidate.tokens[base:] for candidate in joined),
-            starts=tuple(candidate.start - base for candidate in joined),
-            after=after,
-            exclusive=self._masked is None and call.prompt.messages[0].role != "text",
-        )
-        call.notes["n_input"] = len(task.context) + len(after)
-        self._check_length(task.length)
-        return task._replace(packed=self._causal is not None and self._causal.packs(task))
-
-    def _to_write(self, call: _Call, rendered: Rendered) -> WriteTask:
-        sampling = call.sampling
-        ids = (*self.renderer.start(rendered), *self.renderer.tokens(rendered.text)) or self.renderer.fallback_start()
-        call.notes["n_input"] = len(ids)
-        self._check_length(len(ids) + 1)
-        n_most = sampling.max_tokens or DEFAULT_MAX_TOKENS
-        if self._loaded.n_positions is not None:
-            n_most = min(n_most, self._loaded.n_positions - len(ids))
-        seed = self._seed if sampling.seed is None else sampling.seed
-        temperature = self._loaded.temperature if sampling.temperature is None else sampling.temperature
-        return WriteTask(ids, n_most, temperature, sampling.top_p, f"{seed}|{call.prompt.id}|{call.repeat}")
-
-    def _check_length(self, n_tokens: int) -> None:
-        most = self._loaded.n_positions
-        if most is not None and n_tokens > most:
-            raise ValueError(f"{n_tokens} tokens are more than the model's context of {most}")
-
-    # --- a batch computed ---------------------------------------------------------------------------------------------
-
-    def _compute(self, tasks: Sequence[_Tasks]) -> list[_Result]:
-        """Tasks of one group, so of one kind."""
-        scored = [task for task in tasks if isinstance(task, ScoreTask)]
-        if scored:
-            scorer = self._causal or self._masked
-            assert scorer is not None
-            sums = scorer.score(scored)
-            return [_Result(logprobs=found, n_own=task.n_own) for found, task in zip(sums, scored, strict=True)]
-        assert self._writer is not None
-        return [self._result(done) for done in self._writer.write([t for t in tasks if isinstance(t, WriteTask)])]
-
-    def _result(self, written: Written) -> _Result:
-        text = self._loaded.tokenizer.decode(written.ids, skip_special_tokens=True)
-        return _Result(text=text, ended=written.ended, n_written=len(written.ids) + written.ended)
+def _check(name: str, prompt: Prompt, able: Abilities) -> None:
+    """Raise AbilityError for what a model can't do, DataError for a prompt that can't be scored."""
+    kind = prompt.form.kind if prompt.form is not None else None
+    text = prompt.messages[0].content if prompt.messages[0].role == "text" else None
+    if not all(prompt.candidates):
+        raise DataError(f"{name}: an empty candidate has no probability")
+    if kind == "next_sentence":
+        if not able.next_sentence:
+            raise AbilityError(f"{name} has no next-sentence head; take a model that has one, as the first BERT models")
+        if not prompt.candidates or not text:
+            raise DataError(f"{name}: a next-sentence score is of candidates after a text, one of the two is missing")
+    elif kind == "shared_tokens":
+        if not able.shared_tokens:
+            raise AbilityError(f"{name} is no masked model and can't mask the tokens that two sentences share")
+        if len(prompt.candidates) != 2 or text != "":
+            raise DataError(f"{name}: shared tokens are of two candidates after an empty text")
+    elif prompt.candidates and not able.logprobs:
+        raise AbilityError(f"{name} has a next-sentence head only and gives no log-probabilities")
+    elif not prompt.candidates and not able.chat:
+        if able.masked or not able.logprobs:
+            raise AbilityError(f"{name} is a masked model and writes no text; give candidates")
+        if text is None:
+            raise AbilityError(f"{name} has no chat template and can't be talked to; ask for reading=logprob")

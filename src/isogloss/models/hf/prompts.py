@@ -11,6 +11,7 @@ from isogloss.records import Prompt
 FOLDED = "its chat template has no place for a system message: it is put before the first question"
 OWN_SYSTEM = "its chat template puts a system message of its own before the question"
 PLAIN = "it has no chat template: the messages are given to it as plain text, each ended by a line break"
+STARTED = "a text whose first token is scored is put after {!r}, its {} token"
 _MARK = "isogloss-system-mark"
 
 Wire = list[dict[str, str]]
@@ -27,12 +28,12 @@ class Rendered(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """A candidate behind its context."""
+    """Candidates behind their context."""
 
-    tokens: tuple[int, ...]
-    """Of context and candidate together."""
+    tokens: tuple[tuple[int, ...], ...]
+    """Of context and candidate together, for each candidate."""
     start: int
-    """Where the candidate's own begin: after the longest beginning that the context alone has, too."""
+    """Where their own begin: after the longest beginning that the context has alone and before every candidate."""
 
 
 class Renderer:
@@ -113,29 +114,42 @@ class Renderer:
         return self._before, self._after
 
     def fallback_start(self) -> tuple[int, ...]:
-        """What stands before a text where the tokenizer puts nothing, so that the first token has a probability."""
-        for token in (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id):
+        """What stands before a text where the tokenizer puts nothing, so that the first token has a probability.
+
+        The start token (BOS); for models without one the end token (EOS), which stands between texts in training.
+        """
+        for kind, token in (("start", self._tokenizer.bos_token_id), ("end", self._tokenizer.eos_token_id)):
             if token is not None:
+                self._remarks[STARTED.format(self._tokenizer.convert_ids_to_tokens(int(token)), kind)] = None
                 return (int(token),)
         return ()
 
-    def joined(self, context: str, candidates: Sequence[str]) -> list[Joined]:
-        """Each candidate's tokens as they follow the context.
+    def pair(self, first: str, second: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Two texts as the tokenizer joins them ([CLS] first [SEP] second [SEP]): tokens, and which text each is of."""
+        both = self._tokenizer(first, second, return_token_type_ids=True, verbose=False)
+        return tuple(both["input_ids"]), tuple(both["token_type_ids"])
 
-        A tokenizer may join the end of the context and the beginning of a candidate ("wor" + "ld"); the joint token
-        then belongs to the candidate. Raises ValueError for a candidate that has no token of its own.
+    def joined(self, context: str, candidates: Sequence[str]) -> Joined:
+        """Candidates' tokens as they follow the context.
+
+        A tokenizer may join the end of the context and the beginning of a candidate ("wor" + "ld"). The joint token
+        then belongs to the candidate, and what it holds of the context to all the others, too, so that all their
+        probabilities are of the same stretch of text. Raises ValueError for a candidate that has no token of its own.
         """
         alone = self.tokens(context)
-        found = []
-        for candidate in candidates:
-            both = self.tokens(context + candidate)
-            start = 0
-            while start < min(len(alone), len(both)) and alone[start] == both[start]:
-                start += 1
+        found = tuple(self.tokens(context + candidate) for candidate in candidates)
+        starts = [_n_common(alone, both) for both in found]
+        for candidate, both, start in zip(candidates, found, starts, strict=True):
             if start == len(both):
                 raise ValueError(f"candidate {candidate!r} has no token of its own after the prompt")
-            found.append(Joined(both, start))
-        return found
+        return Joined(found, min(starts))
+
+
+def _n_common(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens two sequences begin with in common."""
+    return next(
+        (k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
 
 
 def _specials(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

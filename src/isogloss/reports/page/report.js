@@ -186,7 +186,7 @@
     if (first.length) show(first[0]);
   };
 
-  numbers();
+  if ($("#all-numbers")) numbers();
   document.querySelectorAll("[data-pages]").forEach(pages);
   if (matchMedia("(max-width: 67.99rem)").matches) $("nav.contents details").open = false;
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => (one.open = true)));

@@ -132,6 +132,7 @@ def _estimates(
         draws = getattr(scores, measure)
         chosen = [k for k in np.flatnonzero(mask) if rows.kinds[k].context == context]
         counts = Counter(rows.statuses[k] for k in chosen)
+        n_unbalanced = int(rows.unbalanced[chosen].sum())
         n_scored = counts.pop(Status.OK, 0)
         value = None if np.isnan(draws[0]) else float(draws[0])
         ends = percentile_interval(draws[1:], settings.confidence)
@@ -139,7 +140,7 @@ def _estimates(
         yield Estimate(
             study=STUDY, measure=measure, group=group, value=value, low=low, high=high,
             n_items=len({rows.items[k] for k in chosen}), n_answers=len(chosen), n_scored=n_scored,
-            missing=dict(counts), method=_method(context, group["format"], int(rows.unbalanced[chosen].sum()), settings),
+            missing=dict(counts), method=_method(context, group["format"], n_unbalanced, settings),
         )  # fmt: skip
 
 

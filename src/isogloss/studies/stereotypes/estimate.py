@@ -67,6 +67,8 @@ def estimate(answers: pd.DataFrame, dataset: Dataset, settings: StereotypeSettin
     found: list[Estimate] = []
     for one in series:
         for group, items in _selections(layout):
+            if group and not items[one.rows].any():
+                continue  # a limited run didn't come so far
             found += _of_series(one, group, items, layout, weights, settings)
     found += _differences(series, layout, weights, settings)
     return found
@@ -172,10 +174,10 @@ def _estimate(
     measure: str, group: Mapping[str, str], draws: FloatArray, one: Series, items: BoolArray, about: tuple[int, ...],
     settings: StereotypeSettings, method: str,
 ) -> Estimate:  # fmt: skip
-    n_answers, n_scored, missing = coverage(one, items, about=about)
+    n_items, n_answers, n_scored, missing = coverage(one, items, about=about)
     value, low, high = _with_interval(draws, settings.confidence)
     return Estimate(
-        study=STUDY, measure=measure, group=group, value=value, low=low, high=high, n_items=int(items.sum()),
+        study=STUDY, measure=measure, group=group, value=value, low=low, high=high, n_items=n_items,
         n_answers=n_answers, n_scored=n_scored, missing=missing, method=method,
     )  # fmt: skip
 

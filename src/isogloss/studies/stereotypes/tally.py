@@ -166,9 +166,10 @@ def _mean_by(at: IntArray, values: FloatArray, n: int) -> FloatArray:
     return found
 
 
-def coverage(series: Series, items: BoolArray, *, about: tuple[int, ...]) -> tuple[int, int, dict[Status, int]]:
-    """Answers, scored ones, and the others by status, over some items and kinds of comparison."""
+def coverage(series: Series, items: BoolArray, *, about: tuple[int, ...]) -> tuple[int, int, int, dict[Status, int]]:
+    """Items asked about, answers, scored ones, and the others by status, over some items and kinds of comparison."""
     rows = items[series.rows] & np.isin(series.with_unrelated, about)
+    n_items = len(np.unique(series.rows[rows]))
     counts = Counter(series.statuses[rows].tolist())
     n_scored = counts.pop(_OK, 0)
-    return int(rows.sum()), n_scored, {STATUSES[k]: n for k, n in sorted(counts.items())}
+    return n_items, int(rows.sum()), n_scored, {STATUSES[k]: n for k, n in sorted(counts.items())}

@@ -224,6 +224,11 @@ def _check_names(table: Mapping[str, Any], model: type[Record], path: str, befor
                     _check_names(one, Country, path, "countries.")
 
 
+def _wording(wanted: str | None, folder: Path) -> str | None:
+    """A wording's file from where the configuration lies; a language as it is."""
+    return str(folder / wanted) if wanted is not None and wanted.endswith(".toml") else wanted
+
+
 def _from_here(config: BuildConfig, folder: Path) -> BuildConfig:
     def here(path: Path | None) -> Path | None:
         return None if path is None else folder / path
@@ -235,6 +240,7 @@ def _from_here(config: BuildConfig, folder: Path) -> BuildConfig:
         update={
             "retrieval": config.retrieval.model_copy(update={"claims": here(config.retrieval.claims)}),
             "unrelated": config.unrelated.model_copy(update={"pool": pools}),
+            "validation": config.validation.model_copy(update={"wording": _wording(config.validation.wording, folder)}),
             "overlap": config.overlap.model_copy(update={"sets": sets, "claims": here(config.overlap.claims)}),
         }
     )

@@ -147,11 +147,7 @@ def waiting(task: str, left: Mapping[str, Left], folder: Path, *, more: Sequence
     more : sequence of str
         What else is to say, after the names.
     """
-    names = [
-        f"{rater} has {'all' if one.n_left == one.n_rows else f'{one.n_left:,} of'} {one.n_rows:,} rows to do"
-        for rater, one in left.items()
-        if one.n_left
-    ]
+    names = [f"{rater} has {one.n_left:,} of {one.n_rows:,} rows to do" for rater, one in left.items() if one.n_left]
     return WaitingError(
         f"'{task}' waits for people: {', '.join(names)}"
         + "".join(f"; {text}" for text in more)

@@ -55,11 +55,12 @@ def written(workshop: Workshop) -> Table:
     }
     if any(one.n_left for one in left.values()):
         raise waiting(TASK, left, workshop.folder)
+    writers = {str(row["item_id"]): writer for writer, rows in asked.items() for row in rows}
     found: Table = []
     for row in kept_rows(workshop):
         for number in range(1, config.instances.number + 1):
             item_id = row_id(row, number)
-            writer = next(writer for writer, rows in asked.items() if any(one["item_id"] == item_id for one in rows))
+            writer = writers[item_id]
             values = given[writer, item_id].values
             found.append(
                 {
@@ -74,7 +75,8 @@ def written(workshop: Workshop) -> Table:
 def assigned(workshop: Workshop) -> dict[str, list[Row]]:
     """Writer → rows to write; stereotypes go round the writers of their country."""
     config: BuildConfig = workshop.config
-    check_writers(config, {str(row["country"]) for row in kept_rows(workshop)})
+    table = sorted(kept_rows(workshop), key=lambda row: str(row["id"]))
+    check_writers(config, {str(row["country"]) for row in table})
     found: dict[str, list[Row]] = {}
     for country in config.countries:
         writers = config.instances.writers.get(country.code, ())
@@ -90,9 +92,17 @@ def assigned(workshop: Workshop) -> dict[str, list[Row]]:
     return found
 
 
+def by_people(config: BuildConfig) -> frozenset[str]:
+    """Countries that people write for: all of them, or, where a model writes, those with writers of their own."""
+    if config.instances.writer == "people":
+        return frozenset(country.code for country in config.countries)
+    return frozenset(code for code, writers in config.instances.writers.items() if writers)
+
+
 def kept_rows(workshop: Workshop) -> Table:
-    """Stereotypes that triples are written for."""
-    return [row for row in workshop.tables["validated"] if row["kept"]]
+    """Stereotypes that people write triples for."""
+    codes = by_people(workshop.config)
+    return [row for row in workshop.tables["validated"] if row["kept"] and row["country"] in codes]
 
 
 def row_id(row: Row, number: int) -> str:

@@ -193,7 +193,7 @@ def agreement_counts(rows: Rows | None, names: Mapping[str, str]) -> Table | Non
         return None
     columns = (Column("country"), *(Column(name, "count") for name in patterns))
     body: Body = [(place_of(row, names), *(found.get(name, 0) for name in patterns)) for row, found in counted]
-    note = "4/5: four of the five raters of a stereotype are on the side that most are on (common, or not)."
+    note = "4/5: four of the five ratings of a stereotype are for keeping it, that is, over the number that drops it."
     return Table("agreement-counts", "How many agree", columns, tuple(body), note=note)
 
 

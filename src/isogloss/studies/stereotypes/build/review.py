@@ -75,6 +75,7 @@ def review(workshop: Workshop) -> Tables:
             )
         counts = {name: sum(case.decisions[-1]["decision"] == name for case in asked) for name in DECISIONS}
         workshop.tell(f"{stage}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
+    warn_of_faults(workshop, cases)
     return {
         "reviewed": [
             {**case.row, **case.texts, "decisions": [*case.decisions], "accepted": not case.is_rejected,
@@ -138,11 +139,33 @@ def pass_through(cases: Sequence[Case], stage: str, rater: str, given: Mapping[t
             case.texts = {name: str(rating.values.get(f"new_{name}") or text) for name, text in case.texts.items()}
 
 
+def warn_of_faults(workshop: Workshop, cases: Sequence[Case]) -> None:
+    """Say which corrected triples break a rule that they kept as they were written; people decide, so they stay."""
+    from isogloss.studies.stereotypes.build.instance_rules import About, fault_of
+
+    languages = frozenset(country.language for country in workshop.config.countries)
+    claims = claims_of(workshop)
+    for case in cases:
+        if case.is_rejected or all(case.row[name] == text for name, text in case.texts.items()):
+            continue
+        group, language = str(case.row["group"]), str(case.row["language"])
+        fault = fault_of(
+            case.texts, About(group, claims.get(str(case.row["stereotype_id"]), ""), language, languages), []
+        )
+        if fault is not None:
+            workshop.warn(f"triple {case.row['id']} as corrected: {fault.rule} ({fault.words}); it is kept")
+
+
+def claims_of(workshop: Workshop) -> dict[str, str]:
+    """Id of a stereotype → its words."""
+    return {str(row["id"]): str(row["claim"]) for row in workshop.tables["validated"]}
+
+
 def notes(stage: str, given: Mapping[tuple[str, str], Rating], rater: str, cases: Sequence[Case]) -> list[str]:
     """What else is to say of a review that isn't finished."""
     ids = {str(case.row["id"]) for case in cases if case.is_open}
     n_old = len({item_id for who, item_id in given if who == rater and item_id.rpartition("~")[0] in ids})
-    return [f"{n_old:,} decisions of the {stage} are on texts that have changed since"] if n_old else []
+    return [f"decisions of the {stage} on texts that have changed since: {n_old:,}"] if n_old else []
 
 
 # --- what reviewers see -----------------------------------------------------------------------------------------------
@@ -152,7 +175,7 @@ def shown_rows(workshop: Workshop, cases: Sequence[Case]) -> list[Row]:
     """Rows of a sheet: what a triple is about, and its texts."""
     config: BuildConfig = workshop.config
     names = {country.code: country.name for country in config.countries}
-    claims = {str(row["id"]): row["claim"] for row in workshop.tables["validated"]}
+    claims = claims_of(workshop)
     return [
         {
             "item_id": case.item_id,

@@ -3,6 +3,9 @@
 A stereotype is dropped when the median of its ratings is `drop_median` (2) or less. A median between whole numbers just
 above it (2.5, possible with an even number of ratings) is undecided, and goes the way that `keep_undecided` says. Who
 can't tell writes "?": that counts as an answer, but not in the median.
+
+What raters tell of themselves may lie in `raters.csv` in the construction's folder: it is summed up in words for
+whoever builds, and nothing of it goes further.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isogloss.annotation import Field, Form
+from isogloss.annotation.raters import describe_raters
 from isogloss.construction import Sheet, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
 from isogloss.errors import SettingError, UndefinedError
@@ -48,6 +52,9 @@ def validate(workshop: Workshop) -> Tables:
     check_complete(workshop, raters, rows, given)
     validated = [rated(row, raters[str(row["country"])], given[str(row["id"])], config.validation) for row in rows]
     tell_rule(workshop, validated)
+    if (about := workshop.folder / "raters.csv").exists():
+        for line in describe_raters(about, raters):
+            workshop.tell(line)
     return {
         "validated": validated,
         "validation_rates": rates(validated),
@@ -135,7 +142,7 @@ def check_complete(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows
         n_short = sum(len(given[item_id]) < needed for item_id in ids)
         if not n_short:
             continue
-        more.append(f"{n_short:,} of {len(ids):,} stereotypes of {country} have fewer than {needed} answers")
+        more.append(f"fewer than {needed} answers to {n_short:,} of {len(ids):,} stereotypes of {country}")
         for rater in people:
             before = left.get(rater, Left(0, 0))
             n_left = sum(rater not in given[item_id] for item_id in ids)
@@ -198,12 +205,11 @@ def tell_rule(workshop: Workshop, validated: Table) -> None:
             workshop.tell(f"{country}: {words} (validation.keep_undecided = {setting})")
         silent = sum(not row["n_ratings"] for row in mine)
         if silent:
-            workshop.warn(f"{country}: nobody could tell how common {silent:,} stereotypes are; they are dropped")
+            workshop.warn(f"{country}: dropped because nobody could tell how common they are: {silent:,}")
         few = sum(0 < int(str(row["n_ratings"])) < rule.needed for row in mine)
         if few:
             workshop.warn(
-                f"{country}: {few:,} stereotypes have a median of fewer than {rule.needed} ratings, because some "
-                "raters couldn't tell"
+                f"{country}: judged by fewer than {rule.needed} ratings, since the other raters couldn't tell: {few:,}"
             )
 
 

@@ -1,0 +1,167 @@
+"""`isogloss annotate`: sheets go out, come back, one of them damaged, and nothing that is right is lost."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isogloss.run.build_folder import BuildFolder
+
+sys.path.append(str(Path(__file__).parent.parent))
+
+from sayings import registered
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+BUILD = ("build", "sayings", "c.toml", "--out", "b")
+VALUES = {"late-is-late": "5", "rain-makes-friends": "1", "a-full-net-is-heavy": "4", "the-coast-waits": "3"}
+
+
+@pytest.fixture
+def isogloss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command line in a folder where a construction waits for two raters."""
+    environment = {**os.environ, **registered(tmp_path / "place")}
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+
+    def command(*args: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "isogloss", *map(str, args)],
+            capture_output=True, text=True, encoding="utf-8", check=False, timeout=120, env=environment,
+        )  # fmt: skip
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done
+
+    Path("c.toml").write_text('name = "x"\nmodels = ["scripted/random"]\nprompts = 30\nraters = ["a1", "a2"]\n')
+    command(*BUILD, code=3)
+    return command
+
+
+def fill(path: str, values: dict[str, str]) -> None:
+    """Fill in a CSV sheet as its rater would; rows not named stay empty."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        titles, *rows = csv.reader(file)
+    for row in rows:
+        row[titles.index("how common")] = values.get(row[titles.index("item_id")], "")
+    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([titles, *rows])
+
+
+def values_of(rater: str) -> dict[str, object]:
+    return {one.item_id: one.values["value"] for one in BuildFolder("b").ratings("judge") if one.rater == rater}
+
+
+def test_sheets_go_out_and_come_back_and_the_build_goes_on(isogloss):
+    paths = isogloss("annotate", "export", "b").stdout.split()
+    assert paths == [f"b/sheets/judge-{rater}.{kind}" for rater in ("a1", "a2") for kind in ("csv", "xlsx")]
+    for rater in ("a1", "a2"):
+        fill(f"b/sheets/judge-{rater}.csv", VALUES)
+    assert isogloss("annotate", "status", "b").stdout == "judge  a1  0 of 4 rows back\njudge  a2  0 of 4 rows back\n"
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
+    assert done.stdout == "b/sheets/judge-a1.csv: 4 rows of a1 kept for judge\n"
+    assert isogloss("annotate", "status", "b").stdout == "judge  a1  4 of 4 rows back\njudge  a2  0 of 4 rows back\n"
+    isogloss(*BUILD, code=3)
+    isogloss("annotate", "import", "b", "b/sheets/judge-a2.csv")
+    shown = json.loads(isogloss(*BUILD, "--json").stdout)
+    assert shown["tables"]["judged"] == 4
+    assert Path("b/dataset/sayings.txt").read_text().splitlines() == [
+        "A full net is heavy", next(line for line in ("Late is late", "late is late")
+                                    if line in Path("b/dataset/sayings.txt").read_text()), "The coast waits",
+    ]  # fmt: skip
+
+
+def test_a_workbook_comes_back_too(isogloss):
+    import openpyxl
+
+    assert isogloss("annotate", "export", "b", "--format", "xlsx").stdout.split() == [
+        "b/sheets/judge-a1.xlsx", "b/sheets/judge-a2.xlsx",
+    ]  # fmt: skip
+    book = openpyxl.load_workbook("b/sheets/judge-a1.xlsx")
+    [sheet] = [page for page in book if any(cell.value == "item_id" for cell in page[1])]
+    titles = [cell.value for cell in sheet[1]]
+    for row in sheet.iter_rows(min_row=2):
+        row[titles.index("how common")].value = int(VALUES[row[titles.index("item_id")].value])
+    book.save("back.xlsx")
+    isogloss("annotate", "import", "b", "back.xlsx")
+    assert values_of("a1") == {item: int(value) for item, value in VALUES.items()}
+
+
+def test_faulty_rows_are_named_and_left_out_and_the_rest_is_kept(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    fill("b/sheets/judge-a1.csv", VALUES | {"late-is-late": "7", "the-coast-waits": ""})
+    fill("b/sheets/judge-a2.csv", VALUES)
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv", "b/sheets/judge-a2.csv", code=1)
+    assert "b/sheets/judge-a1.csv: 2 rows of a1 kept for judge, 1 not filled in yet" in done.stdout
+    [named] = [line for line in done.stderr.splitlines() if "judge-a1.csv row " in line]
+    assert "7" in named
+    assert done.stderr.splitlines()[-1] == (
+        "faults: 1. Nothing of such rows is kept; rows without fault are (6). Mend the sheet and import it again"
+    )
+    assert values_of("a1") == {"rain-makes-friends": 1, "a-full-net-is-heavy": 4}
+    fill("b/sheets/judge-a1.csv", VALUES)
+    isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
+    assert len(values_of("a1")) == 4
+
+
+def test_a_later_sheet_takes_the_place_of_an_earlier_one(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    for value in ("1", "2"):
+        fill("b/sheets/judge-a1.csv", dict.fromkeys(VALUES, value))
+        isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
+    assert set(values_of("a1").values()) == {2}
+    assert len(Path("b/ratings.jsonl").read_text().splitlines()) == 8
+
+
+def test_json_has_the_faults_by_row(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    fill("b/sheets/judge-a1.csv", VALUES | {"late-is-late": "perhaps"})
+    [one] = json.loads(isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv", "--json", code=1).stdout)
+    assert (one["task"], one["rater"], one["kept"], one["unfilled"]) == ("judge", "a1", 3, 0)
+    [fault] = one["faults"]
+    assert fault["row"] in (2, 3, 4, 5)
+    status = json.loads(isogloss("annotate", "status", "b", "--json").stdout)
+    assert status[0] == {"task": "judge", "rater": "a1", "rows": 4, "back": 3}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["annotate", "exprt", "b"], "did you mean 'export'?"),
+        (["annotate", "import", "b"], "needs the sheets to take back"),
+        (["annotate", "export", "b", "x.csv"], "takes no files"),
+        (["annotate", "export", "b", "--task", "jugde"], "did you mean 'judge'?"),
+        (["annotate", "export", "b", "--format", "ods"], "no format named 'ods'"),
+        (["annotate", "status", "b", "--format", "csv"], "--format goes with"),
+        (["annotate", "import", "b", "c.csv", "--task", "judge"], "a sheet says itself"),
+        (["annotate", "import", "b", "none.csv"], "none.csv"),
+        (["annotate", "export", "nowhere"], "nowhere is no construction"),
+    ],
+)
+def test_a_mistake_is_one_line(isogloss, args, words):
+    done = isogloss(*args, code=1)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("isogloss: ")]
+    assert words in line
+
+
+def test_when_all_is_done_nobody_is_asked_and_an_earlier_task_can_be_named(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    for rater in ("a1", "a2"):
+        fill(f"b/sheets/judge-{rater}.csv", VALUES)
+    isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv", "b/sheets/judge-a2.csv")
+    isogloss(*BUILD)
+    assert "nobody is asked anything in b now" in isogloss("annotate", "export", "b", code=1).stderr
+    assert isogloss("annotate", "export", "b", "--task", "judge").stdout.count("judge-") == 4
+
+
+def test_a_configuration_that_is_gone_is_asked_for(isogloss):
+    Path("c.toml").unlink()
+    line = isogloss("annotate", "status", "b", code=1).stderr
+    assert "is gone; give it again: isogloss build sayings CONFIG --out b" in line
