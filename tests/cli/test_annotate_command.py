@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,29 +21,41 @@ sys.path.append(str(Path(__file__).parent.parent))
 from sayings import registered
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-BUILD = ("build", "sayings", "c.toml", "--out", "b")
+BUILD = ("build", "sayings", "b/config.toml", "--out", "b")
 VALUES = {"late-is-late": "5", "rain-makes-friends": "1", "a-full-net-is-heavy": "4", "the-coast-waits": "3"}
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A construction that waits for two raters, its configuration in it; and where the toy study is found."""
+    here = tmp_path_factory.mktemp("waiting")
+    environment = {**os.environ, **registered(here / "place")}
+    (here / "b").mkdir()
+    text = 'name = "x"\nmodels = ["scripted/random"]\nprompts = 30\nraters = ["a1", "a2"]\n'
+    (here / "b" / "config.toml").write_text(text)
+    assert call(*BUILD, cwd=here, env=environment).returncode == 3
+    return here / "b", environment
+
+
+def call(*args: object, **where: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "isogloss", *map(str, args)],
+        capture_output=True, text=True, encoding="utf-8", check=False, timeout=120, **where,
+    )  # fmt: skip
+
+
 @pytest.fixture
-def isogloss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command line in a folder where a construction waits for two raters."""
-    environment = {**os.environ, **registered(tmp_path / "place")}
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
+def isogloss(waiting: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command line beside a copy of that construction."""
+    shutil.copytree(waiting[0], tmp_path / "b")
+    monkeypatch.chdir(tmp_path)
 
     def command(*args: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "isogloss", *map(str, args)],
-            capture_output=True, text=True, encoding="utf-8", check=False, timeout=120, env=environment,
-        )  # fmt: skip
+        done = call(*args, env=waiting[1])
         assert done.returncode == code, (done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
         return done
 
-    Path("c.toml").write_text('name = "x"\nmodels = ["scripted/random"]\nprompts = 30\nraters = ["a1", "a2"]\n')
-    command(*BUILD, code=3)
     return command
 
 
@@ -72,10 +86,8 @@ def test_sheets_go_out_and_come_back_and_the_build_goes_on(isogloss):
     isogloss("annotate", "import", "b", "b/sheets/judge-a2.csv")
     shown = json.loads(isogloss(*BUILD, "--json").stdout)
     assert shown["tables"]["judged"] == 4
-    assert Path("b/dataset/sayings.txt").read_text().splitlines() == [
-        "A full net is heavy", next(line for line in ("Late is late", "late is late")
-                                    if line in Path("b/dataset/sayings.txt").read_text()), "The coast waits",
-    ]  # fmt: skip
+    kept = Path("b/dataset/sayings.txt").read_text().splitlines()
+    assert [line.casefold() for line in kept] == ["a full net is heavy", "late is late", "the coast waits"]
 
 
 def test_a_workbook_comes_back_too(isogloss):
@@ -162,6 +174,6 @@ def test_when_all_is_done_nobody_is_asked_and_an_earlier_task_can_be_named(isogl
 
 
 def test_a_configuration_that_is_gone_is_asked_for(isogloss):
-    Path("c.toml").unlink()
+    Path("b/config.toml").unlink()
     line = isogloss("annotate", "status", "b", code=1).stderr
     assert "is gone; give it again: isogloss build sayings CONFIG --out b" in line

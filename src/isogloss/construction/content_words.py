@@ -87,7 +87,7 @@ def is_inflected(a: str, b: str) -> bool:
     if a == b:
         return True
     shared = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    if shared < 3:
+    if shared < 3 or not (a[shared:] + b[shared:]).isalpha():  # "1990s" and "1980s" aren't forms of one
         return False
     short, long = sorted((len(a) - shared, len(b) - shared))
     if shared == 3:

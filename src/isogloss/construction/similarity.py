@@ -160,3 +160,32 @@ def best_matches(vectors: FloatArray, others: FloatArray) -> tuple[NDArray[np.in
         at[start : start + _BLOCK] = alike.argmax(axis=1)
         best[start : start + _BLOCK] = alike.max(axis=1)
     return at, best
+
+
+def linked(alike: FloatArray, threshold: float) -> list[list[int]]:
+    """Clusters in which every two things are at least so alike (complete linkage), without chains.
+
+    Parameters
+    ----------
+    alike : ndarray, shape (n, n)
+        Symmetric, in [-1, 1]; -1 for two that must not be in one cluster.
+    threshold : float
+        In (0, 1].
+
+    Returns
+    -------
+    list of list of int
+        Positions, in order, of each cluster, by its first one.
+    """
+    if len(alike) < 2:
+        return [[k] for k in range(len(alike))]
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    distance = np.clip(1.0 - alike.astype(np.float64), 0.0, 2.0)
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method="complete")
+    found: dict[int, list[int]] = {}
+    for k, label in enumerate(fcluster(tree, t=1.0 - threshold + 1e-9, criterion="distance").tolist()):
+        found.setdefault(label, []).append(k)
+    return sorted(found.values())

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -112,14 +112,18 @@ def look(path: Path) -> Look | None:
 
 
 def _tells_what_follows(path: Path, config: Mapping[str, Any], architectures: list[str]) -> bool:
-    """Whether there is a next-sentence head: by the names of the weights, which the first BERT models have beside
-    architectures that tell of none; by the architectures where those can't be read."""
+    """Whether there is a next-sentence head: by the weights' names (the first BERT models are saved with one, under an
+    architecture without), or by the architecture where those can't be read."""
     if config.get("model_type") not in _PAIRED:
         return False
     names = _tensor_names(path)
     if names:
-        return any(name.startswith("cls.seq_relationship.") for name in names)
+        return _has_pair_head(names)
     return any(name in _MASKED for name in architectures)
+
+
+def _has_pair_head(names: Iterable[str]) -> bool:
+    return any(name.startswith("cls.seq_relationship.") for name in names)
 
 
 def _tensor_names(path: Path) -> list[str]:
@@ -160,6 +164,37 @@ def local_revision(path: Path) -> str:
 # --- the hub ----------------------------------------------------------------------------------------------------------
 
 
+def look_ahead(found: Place, environment: Mapping[str, str]) -> Look | None:
+    """What a hub model's small files say, which are brought here for that; None where they can't be had now."""
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return None
+    hub: Any = importlib.import_module("huggingface_hub")
+    errors: Any = importlib.import_module("huggingface_hub.errors")
+    faults = (errors.HfHubHTTPError.__bases__[0], errors.HFValidationError, errors.SafetensorsParsingError, OSError)
+    reach, revision = _reach(environment), found.revision
+    was_quiet = hub.utils.are_progress_bars_disabled()
+    hub.utils.disable_progress_bars()
+    try:
+        folder = hub.snapshot_download(
+            found.repo, revision=revision, allow_patterns=[*_SMALL_FILES, _SAFE[1]],
+            cache_dir=_cache_folder(environment), etag_timeout=_HUB_SECONDS, **reach,
+        )  # fmt: skip
+        seen = look(Path(folder))
+        if seen is not None and seen.kind == "masked" and _read_json(Path(folder) / "config.json").get("model_type") in _PAIRED:
+            head = hub.HfApi(**reach).parse_safetensors_file_metadata(found.repo, _SAFE[0].replace("*", ""), revision=revision)
+            seen = seen._replace(next_sentence=_has_pair_head(head.tensors))
+    except faults:
+        return None
+    finally:
+        if not was_quiet:
+            hub.utils.enable_progress_bars()
+    return seen
+
+
+def _reach(environment: Mapping[str, str]) -> dict[str, str | None]:
+    return {"token": environment.get("HF_TOKEN") or None, "endpoint": environment.get("HF_ENDPOINT") or None}
+
+
 def fetch(name: str, found: Place, environment: Mapping[str, str]) -> tuple[Path, str]:
     """Bring a hub model's files to the hub's cache, where they aren't there; the folder and the commit.
 
@@ -178,10 +213,7 @@ def fetch(name: str, found: Place, environment: Mapping[str, str]) -> tuple[Path
     hub: Any = importlib.import_module("huggingface_hub")
     errors: Any = importlib.import_module("huggingface_hub.errors")
     transport = errors.HfHubHTTPError.__bases__[0]  # the HTTP library's own base, whichever it is in this version
-    reach: dict[str, Any] = {
-        "token": environment.get("HF_TOKEN") or None,
-        "endpoint": environment.get("HF_ENDPOINT") or None,
-    }
+    reach = _reach(environment)
     try:
         info = hub.HfApi(**reach).model_info(found.repo, revision=found.revision, timeout=_HUB_SECONDS)
         wanted = list(_wanted(name, [sibling.rfilename for sibling in info.siblings or ()]))
@@ -201,7 +233,7 @@ def fetch(name: str, found: Place, environment: Mapping[str, str]) -> tuple[Path
         raise ModelError(f"{name}: the hub answers {_first_line(fault)}; try again later") from None
     except (transport, OSError) as fault:
         here = cached_folder(found, environment)
-        if here is None:
+        if here is None or not any(_matches(file.name, (*_SAFE, *_PICKLED)) for file in here.iterdir()):
             raise ModelError(
                 f"{name} isn't on this machine and the hub can't be reached ({_first_line(fault)}); "
                 f"a folder on this machine is written as hf/./DIR"

@@ -21,6 +21,7 @@ from isogloss.study import Coder, Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from isogloss.construction import Construction
     from isogloss.reports import Section
 
 HERE = Path(__file__).parent
@@ -44,6 +45,12 @@ def _sections(
     from isogloss.studies.stereotypes.figures import sections
 
     return sections(estimates, answers, dataset, settings)
+
+
+def _construction() -> Construction:
+    from isogloss.studies.stereotypes.build import construction
+
+    return construction()
 
 
 STUDY = Study(
@@ -73,6 +80,7 @@ STUDY = Study(
     findings=findings,
     needs=needs,
     given=given,
+    construction=_construction,
     card=HERE / "README.md",
 )
 

@@ -274,6 +274,15 @@ def write_card(folder: Path, own: Path, text: str, warn: Callable[[str], None]) 
     (folder / OWN_CARD).unlink(missing_ok=True)
 
 
+def settings(config: BuildConfig) -> object:
+    """All that the card says: everything but where files lie."""
+    places: dict[str, Any] = {name: {"wording"} for name in ("retrieval", "validation", "instances")}
+    places["retrieval"] |= {"claims"}
+    claims = config.retrieval.claims
+    said = config.model_dump(mode="json", exclude={**places, "unrelated": {"pool"}, "overlap": True})
+    return [said, claims and claims.name]
+
+
 ASSEMBLE = Step(
     name="assemble",
     title="Write the data set and its card",
@@ -282,5 +291,6 @@ ASSEMBLE = Step(
            "reviewed", "triples"),
     writes=("counts",),
     make=assemble,
-    settings=lambda config: config.model_dump(mode="json"),
+    settings=settings,
+    outputs=(f"dataset/{CARD}", f"assemble/{SALT_FILE}"),
 )  # fmt: skip

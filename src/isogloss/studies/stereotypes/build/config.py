@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from isogloss.errors import SettingError
 from isogloss.files import whole_file
@@ -17,14 +19,30 @@ from isogloss.registry import unknown_name
 
 VIEWS = ("inside", "outside", "media", "sayings", "elders", "young")
 """Points of view that the wordings ship, see data/wordings/retrieve_*.toml."""
+CODE = re.compile(r"\w[\w-]*")
+
+
+def _word(value: object) -> object:
+    """A word without space around it, since a name of nothing but spaces names nothing."""
+    return value.strip() if isinstance(value, str) else value
+
+
+Word = Annotated[str, BeforeValidator(_word), Field(min_length=1)]
 
 
 class Named(Record):
     """A category or point of view: its name in tables, and its words in the language asked in."""
 
-    name: str = Field(min_length=1)
-    words: str = ""
-    """What stands in the prompt; the name itself where it is empty (for a view: the wording's own text)."""
+    name: Word
+    words: str | Mapping[str, str] = ""
+    """What stands in the prompt, in one language or for each (language → words); the name itself where there are none
+    (for a view: the wording's own text)."""
+
+    def words_in(self, language: str) -> str:
+        """The words for a language (its main tag does), or none."""
+        if isinstance(self.words, str):
+            return self.words
+        return self.words.get(language) or self.words.get(language.split("-")[0], "")
 
 
 def _named(value: object) -> object:
@@ -37,15 +55,22 @@ Entry = Annotated[Named, BeforeValidator(_named)]
 class Country(Record):
     """A country, or any other place that has its stereotypes."""
 
-    code: str = Field(min_length=1)
+    code: Word
     """ISO 3166-1 alpha-2, or a code of your own."""
-    name: str = Field(min_length=1)
+    name: Word
     """In the language asked in."""
     language: str = Field(min_length=2)
     people: str = ""
     """What its people are called, e.g. "los aurelianos"; the country's name otherwise."""
     region: str = ""
     """Countries of one region are pooled in the overlap, too."""
+
+    @field_validator("code")
+    @classmethod
+    def _is_code(cls, code: str) -> str:
+        if not CODE.fullmatch(code):
+            raise ValueError("a code has letters, digits, - and _ only; it names files and parts of the data set")
+        return code
 
 
 class Retrieval(Record):
@@ -103,8 +128,10 @@ class Unrelated(Record):
 
 
 class OverlapSet(Record):
-    name: str
+    name: str = Field(min_length=1)
     file: Path
+    language: str = "en"
+    """Of its texts, where the file doesn't say."""
 
 
 class Overlap(Record):
@@ -114,15 +141,25 @@ class Overlap(Record):
     threshold: float = Field(0.7, gt=0, le=1)
 
 
+PARTS: Mapping[str, type[Record]] = {
+    "categories": Named, "views": Named, "countries": Country, "retrieval": Retrieval, "merging": Merging,
+    "validation": Validation, "instances": Instances, "review": Review, "unrelated": Unrelated, "overlap": Overlap,
+    "overlap.sets": OverlapSet,
+}  # fmt: skip
+"""Key → what the table, or each table of the list, under it may have."""
+MOST = 120
+"""Longest value that a message repeats."""
+
+
 class BuildConfig(Record):
     """Everything that decides what is built."""
 
-    name: str = Field(min_length=1)
-    title: str = Field(min_length=1)
-    licence: str = Field(min_length=1)
-    creators: tuple[str, ...] = Field(min_length=1)
+    name: Word
+    title: Word
+    licence: Word
+    creators: tuple[Word, ...] = Field(min_length=1)
     categories: tuple[Entry, ...] = Field(min_length=1)
-    views: tuple[Entry, ...] = tuple(Named(name=name) for name in VIEWS)
+    views: tuple[Entry, ...] = Field(tuple(Named(name=name) for name in VIEWS), min_length=1)
     countries: tuple[Country, ...] = Field(min_length=1)
     retrieval: Retrieval = Retrieval()
     merging: Merging = Merging()
@@ -135,6 +172,7 @@ class BuildConfig(Record):
     @model_validator(mode="after")
     def _fits(self) -> BuildConfig:
         _check_once("country code", (country.code for country in self.countries))
+        _check_once("model", self.retrieval.models)
         _check_once("category", (category.name for category in self.categories))
         _check_once("point of view", (view.name for view in self.views))
         if not self.retrieval.models and self.retrieval.claims is None:
@@ -169,11 +207,12 @@ class BuildConfig(Record):
 
 
 def _check_once(what: str, names: Iterable[str]) -> None:
+    """Whether names differ in more than case."""
     seen: set[str] = set()
     for name in names:
-        if name in seen:
-            raise ValueError(f"{what} {name!r} comes twice")
-        seen.add(name)
+        if name.casefold() in seen:
+            raise ValueError(f"{what} {name!r} comes twice; leave one of them out")
+        seen.add(name.casefold())
 
 
 def read_config(path: Path) -> BuildConfig:
@@ -188,40 +227,48 @@ def read_config(path: Path) -> BuildConfig:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingError(f"{path} can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is no TOML file: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{path} is no TOML file: {error}; words stand in quotes") from error
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{path} is not UTF-8 text: byte {error.start}") from error
     _check_names(table, BuildConfig, str(path), "")
     try:
         config = BuildConfig.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        words = first["msg"].removeprefix("Value error, ")
-        raise SettingError(f"{path}: " + (f"{where}: {words}, got {first['input']!r}" if where else words)) from error
+        raise SettingError(f"{path}: {_fault(error.errors()[0])}") from error
     for country in config.countries:
         try:
             language_tag(country.language)
         except SettingError as error:
             raise SettingError(f"{path}: countries {country.code}: {error}") from error
-    return _from_here(config, path.parent)
+    return _from_here(config, path.resolve().parent)  # one path from wherever it is read, for steps hash it
+
+
+def _fault(error: ErrorDetails) -> str:
+    """What is wrong, in words that one who knows no pydantic understands."""
+    places = [part for part in error["loc"] if not (isinstance(part, str) and "[" in part)]
+    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in places)
+    value = error["input"]
+    if error["type"] == "missing":
+        return f"the key {key!r} is missing"
+    if error["type"] in ("too_short", "string_too_short"):
+        return f"{key} is empty; name at least one" if isinstance(value, list | tuple) else f"{key} is empty"
+    words = error["msg"].removeprefix("Value error, ")
+    if not key:
+        return words
+    return f"{key}: {words[0].lower()}{words[1:]}" + (f", got {value!r}" if len(repr(value)) < MOST else "")
 
 
 def _check_names(table: Mapping[str, Any], model: type[Record], path: str, before: str) -> None:
-    """Unknown keys with near names offered, also in the parts."""
-    parts: dict[str, type[Record]] = {
-        "retrieval": Retrieval, "merging": Merging, "validation": Validation, "instances": Instances,
-        "review": Review, "unrelated": Unrelated, "overlap": Overlap,
-    }  # fmt: skip
+    """Unknown keys with near names offered, also in the parts and in lists of tables."""
     for key, value in table.items():
         if key not in model.model_fields:
             known = [before + name for name in model.model_fields]
             raise SettingError(f"{path}: {unknown_name('key', before + key, known)}")
-        if model is BuildConfig and key in parts and isinstance(value, dict):
-            _check_names(value, parts[key], path, f"{key}.")
-        if model is BuildConfig and key == "countries" and isinstance(value, list):
-            for one in value:
+        if before + key in PARTS:
+            for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, dict):
-                    _check_names(one, Country, path, "countries.")
+                    _check_names(one, PARTS[before + key], path, f"{before}{key}.")
 
 
 def _wording(wanted: str | None, folder: Path) -> str | None:
@@ -238,7 +285,13 @@ def _from_here(config: BuildConfig, folder: Path) -> BuildConfig:
     sets = tuple(one.model_copy(update={"file": folder / one.file}) for one in config.overlap.sets)
     return config.model_copy(
         update={
-            "retrieval": config.retrieval.model_copy(update={"claims": here(config.retrieval.claims)}),
+            "retrieval": config.retrieval.model_copy(
+                update={
+                    "claims": here(config.retrieval.claims),
+                    "wording": _wording(config.retrieval.wording, folder),
+                }
+            ),
+            "instances": config.instances.model_copy(update={"wording": _wording(config.instances.wording, folder)}),
             "unrelated": config.unrelated.model_copy(update={"pool": pools}),
             "validation": config.validation.model_copy(update={"wording": _wording(config.validation.wording, folder)}),
             "overlap": config.overlap.model_copy(update={"sets": sets, "claims": here(config.overlap.claims)}),

@@ -1,8 +1,14 @@
 """Second step: claims that say the same become one stereotype. Exact after folding, then by sentence similarity.
 
-Within one country and category and about one group, since the same claim about two groups is two stereotypes.
-Clusters are made by complete linkage: every two claims of one are at least so alike as the threshold says, so that no
-chain of small steps joins claims that differ. Their order doesn't matter, and every merge has its line.
+Within one country and category and about one group, since the same claim about two groups is two stereotypes. Claims are
+compared without the group's name: what both sides share would lift every similarity ("arrive late" and "arrive early"
+go from 0.82 to 0.91 by it). Clusters are made by complete linkage: every two claims of one are at least so alike as the
+threshold says, so that no chain of small steps joins claims that differ. The order of rows doesn't matter, and every
+merge has its line.
+
+Names of a group are one when they are equal after folding. Names that differ only in small words ("the people of the
+coast", "those of the coast") may mean one group or two ("los artistas", "las artistas"): their like claims are listed for
+a person, and "same" there makes the two names one.
 """
 
 from __future__ import annotations
@@ -14,70 +20,110 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from isogloss.construction import Step, Table, Tables, Workshop
+from isogloss.construction.content_words import name_words
 from isogloss.construction.pipeline import Row
 from isogloss.construction.review_file import read_decisions, write_review
-from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold
+from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold, linked
+from isogloss.errors import DataError
 from isogloss.metrics import chao1
 from isogloss.records import content_id
 
 if TYPE_CHECKING:
-    from isogloss.studies.stereotypes.build.config import BuildConfig
+    from isogloss.studies.stereotypes.build.config import BuildConfig, Merging
 
 SAME, DIFFERENT = "same", "different"
-REVIEW_COLUMNS = ("country", "category", "a_id", "b_id", "group", "a", "b", "similarity", "threshold")
+REVIEW_COLUMNS = ("country", "category", "a_id", "b_id", "a", "b", "similarity", "threshold", "merged")
+REVIEW = "review/borderline.csv"
+
+Decisions = Mapping[tuple[str, str], str]
+"""Ids of two claims in order → same or different."""
 
 
 class _Claim(NamedTuple):
     """Rows whose folded group and claim are equal."""
 
     id: str
+    name: str
+    """The group's, folded."""
+    claim: str
+    """As it was worded most often."""
     rows: list[Row]
 
     @property
-    def claim(self) -> str:
-        return str(self.rows[0]["claim"])
+    def words(self) -> str:
+        return f"{most_often(str(row['group']) for row in self.rows)}: {self.claim}"
 
 
-class _Cluster(NamedTuple):
-    members: list[int]
-    """Positions of claims, the one whose words are kept first."""
-    similarity: dict[int, float]
-    """Of each other member to the kept one."""
+class _Pair(NamedTuple):
+    """Two claims that are nearly alike, or that a person decided on."""
+
+    a: _Claim
+    b: _Claim
+    similarity: float
+    merged: bool
+    decision: str
+
+
+class _Found(NamedTuple):
+    clusters: list[list[int]]
+    """Positions of claims, the one that is kept first."""
+    by_hand: list[int]
+    """Claim → number of the set that people's decisions put it in."""
+    alike: FloatArray
+    pairs: list[_Pair]
 
 
 def merge(workshop: Workshop) -> Tables:
-    """Merge what was retrieved, write pairs to look at to review/borderline.csv, and say how much is still unseen."""
+    """Merge what was retrieved, write pairs to look at to review/borderline.csv, and say how much is still unseen.
+
+    A pair that a person decided there goes before any similarity, in both directions.
+
+    Raises
+    ------
+    DataError
+        For decisions that contradict each other.
+    """
     config: BuildConfig = workshop.config
-    review = workshop.folder / "review" / "borderline.csv"
-    decided = read_decisions(review, ("a_id", "b_id"), (SAME, DIFFERENT))
+    rule = config.merging
+    review = workshop.folder / REVIEW
+    decided = _decisions(read_decisions(review, ("a_id", "b_id"), (SAME, DIFFERENT)), str(review))
+    retrieved = workshop.tables["retrieved"]
     stereotypes: Table = []
     merges: Table = []
-    borderline: Table = []
+    listed: Table = []
     where: dict[str, str] = {}
-    for (country, category), rows in _grouped(workshop.tables["retrieved"], ("country", "category")).items():
-        for group_rows in _by_group(rows):
-            claims = _exact(group_rows, merges, where)
-            found = _cluster(claims, config, decided)
-            for cluster in found.clusters:
-                stereotypes.append(_stereotype(claims, cluster, where))
-                merges += _lines(claims, cluster, config, found.by_hand)
-            borderline += [
-                {"country": country, "category": category, **pair, "threshold": config.merging.threshold}
-                for pair in found.borderline
-            ]
+    for (country, category), rows in _grouped(retrieved, ("country", "category")).items():
+        for claims in _by_name(_exact(rows, merges)):
+            found = _cluster(claims, rule, decided, str(review))
+            for members in found.clusters:
+                stereotypes.append(_stereotype([claims[k] for k in members], where))
+                merges += _lines(claims, members, found, rule)
+            listed += [_listed(pair, rule) for pair in found.pairs]
         workshop.tell(f"{country}, {category}: {len(rows):,} rows read, {len(stereotypes):,} stereotypes so far")
     stereotypes.sort(
         key=lambda row: (str(row["country"]), str(row["category"]), fold(str(row["group"])), str(row["id"]))
     )
-    borderline.sort(key=lambda row: (-float(row["similarity"]), str(row["a_id"]), str(row["b_id"])))  # type: ignore[arg-type]
-    write_review(review, borderline, REVIEW_COLUMNS)
+    listed.sort(key=lambda row: (row["merged"], -float(str(row["similarity"])), str(row["a_id"]), str(row["b_id"])))
+    write_review(review, [{**row, "merged": "yes" if row["merged"] else "no"} for row in listed], REVIEW_COLUMNS)
     return {
         "stereotypes": stereotypes,
         "merges": merges,
-        "borderline": borderline,
-        "saturation": saturation(workshop.tables["retrieved"], where),
-        "unseen": unseen(workshop.tables["retrieved"], where),
+        "borderline": [row for row in listed if row["decision"] or not row["merged"]],
+        "saturation": saturation(retrieved, workshop.tables["retrieval_log"], where),
+        "unseen": unseen(retrieved, where),
     }
+
+
+def _decisions(read: Mapping[tuple[str, ...], str], path: str) -> dict[tuple[str, str], str]:
+    """Decisions by pair, whichever of the two stands first. Raises DataError where one pair has both."""
+    found: dict[tuple[str, str], str] = {}
+    for (a, b), decision in read.items():
+        pair = (min(a, b), max(a, b))
+        if found.setdefault(pair, decision) != decision:
+            raise DataError(
+                f"{path}: {a} and {b} are called same in one row and different in another; keep one of them"
+            )
+    return found
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[str, ...], list[Row]]:
@@ -87,150 +133,179 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[str, ...],
     return dict(sorted(found.items()))
 
 
-def _by_group(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows about one group; its name may be written otherwise, and a plural or article more or less doesn't matter."""
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[fold(str(row["group"]))].append(row)
-    return [found[name] for name in sorted(found)]
+def most_often(words: Iterable[str]) -> str:
+    """The commonest of some texts; of equally common ones the first by spelling."""
+    return min(Counter(words).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
-def _exact(rows: Sequence[Row], merges: Table, where: dict[str, str]) -> list[_Claim]:
-    """Claims that differ after folding, in the order of their ids; equal ones are merged with a line each."""
-    found: dict[str, list[Row]] = defaultdict(list)
+# --- exact ------------------------------------------------------------------------------------------------------------
+
+
+def _exact(rows: Sequence[Row], merges: Table) -> list[_Claim]:
+    """Claims that differ after folding, in the order of their folded words; equal ones are merged with a line each."""
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        found[fold(str(row["claim"]))].append(row)
+        found[fold(str(row["group"])), fold(str(row["claim"]))].append(row)
     claims = []
-    for folded, same in sorted(found.items()):
-        kept = same[0]
-        id = content_id(["stereotype", kept["country"], kept["category"], fold(str(kept["group"])), folded])
-        id = id.removeprefix("b2:")[:16]
-        claims.append(_Claim(id, same))
-        for row in same:
-            where[str(row["id"])] = id
+    for (name, folded), same in sorted(found.items()):
+        same.sort(key=lambda row: str(row["id"]))
+        country, category = same[0]["country"], same[0]["category"]
+        id = content_id(["stereotype", country, category, name, folded]).removeprefix("b2:")[:16]
+        claim = _Claim(id, name, most_often(str(row["claim"]) for row in same), same)
+        claims.append(claim)
+        kept = next(row for row in same if row["claim"] == claim.claim)
         merges += [
             {
-                "country": kept["country"], "category": kept["category"], "kept_id": kept["id"],
-                "merged_id": row["id"], "kept": kept["claim"], "merged": row["claim"], "how": "exact",
-                "similarity": 1.0, "threshold": 1.0,
+                "country": country, "category": category, "kept_id": id, "merged_id": row["id"], "kept": claim.words,
+                "merged": f"{row['group']}: {row['claim']}", "how": "exact", "similarity": 1.0, "threshold": 1.0,
             }
-            for row in same[1:]
+            for row in same if row is not kept
         ]  # fmt: skip
     return claims
 
 
-class _Found(NamedTuple):
-    clusters: list[_Cluster]
-    borderline: Table
-    by_hand: set[tuple[str, str]]
+def _by_name(claims: Sequence[_Claim]) -> list[list[_Claim]]:
+    """Claims about one group, or about groups whose names differ only in small words."""
+    found: dict[tuple[str, ...], list[_Claim]] = defaultdict(list)
+    for claim in claims:
+        found[tuple(sorted(name_words(claim.name, str(claim.rows[0]["language"]))))].append(claim)
+    return [found[words] for words in sorted(found)]
 
 
-def _cluster(claims: Sequence[_Claim], config: BuildConfig, decided: Mapping[tuple[str, ...], str]) -> _Found:
-    """Complete linkage over the claims about one group; a person's decision goes before any similarity."""
+# --- nearly alike -----------------------------------------------------------------------------------------------------
+
+
+def _cluster(claims: Sequence[_Claim], rule: Merging, decided: Decisions, path: str) -> _Found:
+    """Complete linkage over claims about one group; a person's decision goes before any similarity."""
     if len(claims) == 1:
-        return _Found([_Cluster([0], {})], [], set())
-    language = str(claims[0].rows[0]["language"])
-    vectors = encode([claim.claim for claim in claims], config.merging.encoder, language)
-    alike: FloatArray = np.asarray(vectors @ vectors.T, dtype=np.float32)
-    by_hand: set[tuple[str, str]] = set()
-    borderline: Table = []
+        return _Found([[0]], [0], np.ones((1, 1), dtype=np.float32), [])
+    vectors = encode([claim.claim for claim in claims], rule.encoder, str(claims[0].rows[0]["language"]))
+    alike: FloatArray = np.clip(vectors @ vectors.T, -1.0, 1.0)
     place = {claim.id: k for k, claim in enumerate(claims)}
-    true = alike.copy()
-    for pair, decision in decided.items():
-        if pair[0] in place and pair[1] in place:
-            i, j = place[pair[0]], place[pair[1]]
-            alike[i, j] = alike[j, i] = 1.0 if decision == SAME else -1.0
-            by_hand.add((min(pair), max(pair)))
-    near = {(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(true >= config.merging.review_from, 1)), strict=True)}
-    near |= {tuple(sorted((place[a], place[b]))) for a, b in decided if a in place and b in place}  # type: ignore[misc]
-    for i, j in sorted(near):
-        a, b = sorted((claims[i], claims[j]), key=lambda claim: claim.id)
-        decision = decided.get((a.id, b.id), decided.get((b.id, a.id), ""))
-        if true[i, j] < config.merging.threshold or decision:
-            borderline.append(
-                {
-                    "a_id": a.id, "b_id": b.id, "group": a.rows[0]["group"], "a": a.claim, "b": b.claim,
-                    "similarity": round(float(true[i, j]), 4), "decision": decision,
-                }
-            )  # fmt: skip
+    mine = {(place[a], place[b]): said for (a, b), said in decided.items() if a in place and b in place}
+    same = [pair for pair, said in mine.items() if said == SAME]
+    by_hand = _joined(len(claims), same)
+    names = _one_name([claim.name for claim in claims], same)
+    held = np.where(np.equal.outer(names, names), alike, -1.0)
+    held[np.equal.outer(by_hand, by_hand)] = 1.0
+    for (i, j), said in mine.items():
+        if said == DIFFERENT:
+            if by_hand[i] == by_hand[j]:
+                raise DataError(
+                    f"{path}: {claims[i].id} and {claims[j].id} are called different, but same by way of other rows; "
+                    "change one of these decisions"
+                )
+            held[i, j] = held[j, i] = -1.0
     clusters = []
-    for members in _linked(alike, config.merging.threshold):
-        best = max(members, key=lambda k: (len(claims[k].rows), -len(claims[k].claim), claims[k].id))
-        rest = [k for k in members if k != best]
-        clusters.append(_Cluster([best, *rest], {k: float(true[best, k]) for k in rest}))
-    return _Found(clusters, borderline, by_hand)
+    for members in linked(held, rule.threshold):
+        kept = min(members, key=lambda k: (-len(claims[k].rows), len(claims[k].claim), claims[k].id))
+        clusters.append([kept, *(k for k in members if k != kept)])
+    return _Found(clusters, by_hand, alike, _pairs(claims, clusters, alike, rule, mine))
 
 
-def _linked(alike: FloatArray, threshold: float) -> list[list[int]]:
-    """Groups in which every two are at least so alike."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
-
-    distance = np.clip(1.0 - alike.astype(np.float64), 0.0, 2.0)
-    np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform((distance + distance.T) / 2, checks=False), method="complete")
-    labels = fcluster(tree, t=1.0 - threshold + 1e-9, criterion="distance")
-    found: dict[int, list[int]] = defaultdict(list)
-    for k, label in enumerate(labels.tolist()):
-        found[label].append(k)
-    return sorted(found.values())
+def _joined(n: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """A number for each of n things, equal for those that pairs join, directly or by way of others."""
+    numbers = list(range(n))
+    for i, j in pairs:
+        old, new = numbers[j], numbers[i]
+        numbers = [new if number == old else number for number in numbers]
+    return numbers
 
 
-def _stereotype(claims: Sequence[_Claim], cluster: _Cluster, where: dict[str, str]) -> Row:
-    rows = [row for k in cluster.members for row in claims[k].rows]
-    kept = claims[cluster.members[0]]
-    for row in rows:
-        where[str(row["id"])] = kept.id
-    first = kept.rows[0]
+def _one_name(names: Sequence[str], same: Iterable[tuple[int, int]]) -> list[int]:
+    """A number for the group of each claim: one for names that a person called the same."""
+    distinct = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    joined = _joined(len(distinct), ((distinct[names[i]], distinct[names[j]]) for i, j in same))
+    return [joined[distinct[name]] for name in names]
+
+
+def _pairs(
+    claims: Sequence[_Claim], clusters: Sequence[Sequence[int]], alike: FloatArray, rule: Merging,
+    mine: Mapping[tuple[int, int], str],
+) -> list[_Pair]:  # fmt: skip
+    """What a person may look at: pairs from `review_from` on, merged or not, and those decided before."""
+    cluster_of = {k: number for number, members in enumerate(clusters) for k in members}
+    near = {(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(alike >= rule.review_from, 1)), strict=True)}
+    said = {(min(pair), max(pair)): decision for pair, decision in mine.items()}
+    found = []
+    for i, j in sorted(near | said.keys()):
+        a, b = sorted((claims[i], claims[j]), key=lambda claim: claim.id)
+        merged = cluster_of[i] == cluster_of[j]
+        found.append(_Pair(a, b, float(alike[i, j]), merged, said.get((i, j), "")))
+    return found
+
+
+def _listed(pair: _Pair, rule: Merging) -> Row:
+    first = pair.a.rows[0]
+    return {
+        "country": first["country"], "category": first["category"], "a_id": pair.a.id, "b_id": pair.b.id,
+        "a": pair.a.words, "b": pair.b.words, "similarity": round(pair.similarity, 4), "threshold": rule.threshold,
+        "merged": pair.merged, "decision": pair.decision,
+    }  # fmt: skip
+
+
+def _stereotype(cluster: Sequence[_Claim], where: dict[str, str]) -> Row:
+    """One row for a cluster, under the words of its first claim."""
+    rows = [row for claim in cluster for row in claim.rows]
+    kept, first = cluster[0], cluster[0].rows[0]
+    where.update((str(row["id"]), kept.id) for row in rows)
     return {
         "id": kept.id, "country": first["country"], "language": first["language"], "category": first["category"],
-        "group": Counter(str(row["group"]) for row in rows).most_common(1)[0][0], "claim": kept.claim,
+        "group": most_often(str(row["group"]) for row in rows), "claim": kept.claim,
         "sources": sorted(str(row["id"]) for row in rows),
         "models": sorted({str(row["model"]) for row in rows} - {""}),
         "views": sorted({str(row["view"]) for row in rows} - {""}),
     }  # fmt: skip
 
 
-def _lines(
-    claims: Sequence[_Claim], cluster: _Cluster, config: BuildConfig, by_hand: set[tuple[str, str]]
-) -> Iterator[Row]:
-    kept = claims[cluster.members[0]]
-    for k, similarity in cluster.similarity.items():
-        merged = claims[k]
-        pair = (min(kept.id, merged.id), max(kept.id, merged.id))
+def _lines(claims: Sequence[_Claim], members: Sequence[int], found: _Found, rule: Merging) -> Iterator[Row]:
+    """A line for each claim that went into the one kept."""
+    kept = claims[members[0]]
+    for k in members[1:]:
+        by_hand = found.by_hand[k] == found.by_hand[members[0]]
         yield {
             "country": kept.rows[0]["country"], "category": kept.rows[0]["category"], "kept_id": kept.id,
-            "merged_id": merged.id, "kept": kept.claim, "merged": merged.claim,
-            "how": "by hand" if pair in by_hand else "similar", "similarity": round(similarity, 4),
-            "threshold": config.merging.threshold,
+            "merged_id": claims[k].id, "kept": kept.words, "merged": claims[k].words,
+            "how": "by hand" if by_hand else "similar", "similarity": round(float(found.alike[members[0], k]), 4),
+            "threshold": rule.threshold,
         }  # fmt: skip
 
 
 # --- how much is still unseen -----------------------------------------------------------------------------------------
 
 
-def saturation(retrieved: Sequence[Row], where: Mapping[str, str]) -> Table:
-    """For each country, category and model, how many stereotypes its rounds brought, and how many of them new."""
+def saturation(retrieved: Sequence[Row], log: Sequence[Row], where: Mapping[str, str]) -> Table:
+    """For each country, category and model, how many stereotypes its rounds brought, and how many of them new.
+
+    A round that brought no row at all is there, too; ready claims, which no round brought, aren't.
+    """
+    brought = _grouped(retrieved, ("country", "category", "model", "round"))
+    rounds = {(str(row["country"]), str(row["category"]), str(row["model"]), int(str(row["round"]))) for row in log}
     found: Table = []
-    for (country, category, model), rows in _grouped(retrieved, ("country", "category", "model")).items():
-        seen: set[str] = set()
-        for number, of_round in sorted(_grouped(rows, ("round",)).items(), key=lambda part: int(part[0][0])):
-            ids = {where[str(row["id"])] for row in of_round}
-            n_new = len(ids - seen)
-            seen |= ids
-            found.append(
-                {
-                    "country": country, "category": category, "model": model, "round": int(number[0]),
-                    "n_rows": len(of_round), "n_new": n_new, "n_total": len(seen),
-                }
-            )  # fmt: skip
+    seen: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for country, category, model, number in sorted(rounds):
+        rows = brought.get((country, category, model, str(number)), [])
+        ids = {where[str(row["id"])] for row in rows}
+        before = seen[country, category, model]
+        n_new = len(ids - before)
+        before |= ids
+        found.append(
+            {
+                "country": country, "category": category, "model": model, "round": number,
+                "n_rows": len(rows), "n_new": n_new, "n_total": len(before),
+            }
+        )  # fmt: skip
     return found
 
 
 def unseen(retrieved: Sequence[Row], where: Mapping[str, str]) -> Table:
-    """Chao1 for each country and category: a stereotype is seen once for each reply that has it."""
+    """Chao1 for each country and category: a stereotype is seen once for each reply (model, view, round) that has it.
+
+    Ready claims don't count: a file isn't a sample, and says nothing of what it lacks.
+    """
     found: Table = []
-    for (country, category), rows in _grouped(retrieved, ("country", "category")).items():
+    asked = [row for row in retrieved if row["model"]]
+    for (country, category), rows in _grouped(asked, ("country", "category")).items():
         replies = {(where[str(row["id"])], row["model"], row["view"], row["round"]) for row in rows}
         estimate = chao1(Counter(id for id, *_ in replies).values())
         found.append(
@@ -250,7 +325,7 @@ def _settings(config: BuildConfig) -> object:
 
 
 MERGE = Step(
-    name="merge", title="Merge claims that say the same", by="rule", reads=("retrieved",),
+    name="merge", title="Merge claims that say the same", by="rule", reads=("retrieved", "retrieval_log"),
     writes=("stereotypes", "merges", "borderline", "saturation", "unseen"), make=merge, settings=_settings,
-    reviews=("review/borderline.csv",),
+    reviews=(REVIEW,),
 )  # fmt: skip

@@ -116,9 +116,10 @@ def wording_files(config: BuildConfig) -> list[Path]:
     return [Path(named)] if named is not None and named.endswith(".toml") else []
 
 
-def category_words(config: BuildConfig, name: str) -> str:
-    """A category as people are shown it."""
-    return next((one.words or one.name for one in config.categories if one.name == name), name)
+def category_words(config: BuildConfig, name: str, code: str) -> str:
+    """A category as people of a country are shown it."""
+    language = next((country.language for country in config.countries if country.code == code), "")
+    return next((one.words_in(language) or one.name for one in config.categories if one.name == name), name)
 
 
 def one_form(forms: Mapping[str, Form]) -> Form:

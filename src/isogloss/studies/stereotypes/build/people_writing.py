@@ -85,7 +85,7 @@ def assigned(workshop: Workshop) -> dict[str, list[Row]]:
         )
         for index, row in enumerate(kept):
             found.setdefault(writers[index % len(writers)], []).extend(
-                {"item_id": row_id(row, number), "category": category_words(config, str(row["category"])),
+                {"item_id": row_id(row, number), "category": category_words(config, str(row["category"]), country.code),
                  "group": row["group"], "claim": row["claim"], "number": number}
                 for number in range(1, config.instances.number + 1)
             )  # fmt: skip

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.construction.rows_in_text import RowsRead, read_rows
+from isogloss.construction.rows_in_text import EMPTY_LIST, RowsRead, read_rows
 from isogloss.construction.similarity import fold
 from isogloss.errors import DataError, SettingError
 from isogloss.records import Message, Prompt, Response, Sampling, Status, content_id
+from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.build.wording import Wording, wording
 from isogloss.text import is_refusal, part
 
@@ -75,11 +76,17 @@ def retrieve(workshop: Workshop) -> Tables:
     if not retrieved:
         n_refused = sum(row["status"] == Status.REFUSED for row in log)
         raise DataError(f"no claim was retrieved: {len(log)} replies, {n_refused} of them refusals; take another model")
-    _warn_of_empty(workshop, config, retrieved)
+    _warn(workshop, config, retrieved, log)
     return {"retrieved": retrieved, "retrieval_log": log}
 
 
-def _warn_of_empty(workshop: Workshop, config: BuildConfig, retrieved: Table) -> None:
+def _warn(workshop: Workshop, config: BuildConfig, retrieved: Table, log: Table) -> None:
+    """Say who refused, and where nothing was found."""
+    for model in config.retrieval.models:
+        statuses = [row["status"] for row in log if row["model"] == model]
+        n_refused = statuses.count(Status.REFUSED)
+        if n_refused:
+            workshop.warn(f"{model} refused {n_refused:,} of {len(statuses):,} times")
     found = {(row["country"], row["category"]) for row in retrieved}
     for country in config.countries:
         for category in config.categories:
@@ -112,8 +119,8 @@ def prompt_of(config: BuildConfig, country: Country, category: Named, view: Name
         {
             "country": country.name,
             "people": country.people or country.name,
-            "category": category.words or category.name,
-            "view": view.words or _view_words(held, view.name),
+            "category": category.words_in(country.language) or category.name,
+            "view": view.words_in(country.language) or _view_words(held, view.name),
             "rows": str(config.retrieval.rows),
         }
     )
@@ -136,7 +143,7 @@ def _view_words(held: Wording, name: str) -> str:
 
 def _take(cell: _Cell, view: str, response: Response, number: int, seen: set[tuple[str, str]]) -> tuple[Table, Row]:
     """Rows of one reply, and its line of the log."""
-    status, read = read_reply(response, COLUMNS)
+    status, read = _without_refusals(*read_reply(response, COLUMNS))
     rows: Table = []
     n_new = 0
     for row in read.rows:
@@ -161,10 +168,22 @@ def _take(cell: _Cell, view: str, response: Response, number: int, seen: set[tup
     return rows, entry
 
 
+def _without_refusals(status: Status, read: RowsRead) -> tuple[Status, RowsRead]:
+    """Rows in which a model declines in the form that was asked for are no claims."""
+    rows = tuple(row for row in read.rows if not is_refusal(row["claim"]))
+    n_declined = len(read.rows) - len(rows)
+    if not n_declined:
+        return status, read
+    note = "; ".join(part for part in (read.note, f"{n_declined} rows decline in words") if part)
+    left = RowsRead(rows, read.repaired and bool(rows), read.n_dropped + n_declined, note)
+    return (status if rows else Status.REFUSED), left
+
+
 def read_reply(response: Response, columns: Sequence[str]) -> tuple[Status, RowsRead]:
     """What a reply comes to: rows, a refusal, or a status that says why there is none.
 
-    A reply that stops at the token limit is `truncated`, and its whole rows are kept.
+    A reply that stops at the token limit is `truncated`, and its whole rows are kept. An empty list is `ok`: the model
+    says that it has nothing (more) to give.
     """
     nothing = RowsRead((), False, 0, response.error or "")
     if response.status not in (Status.OK, Status.TRUNCATED):
@@ -173,7 +192,7 @@ def read_reply(response: Response, columns: Sequence[str]) -> tuple[Status, Rows
     if outcome is not None:
         return outcome.status, RowsRead((), False, 0, outcome.note)
     read = read_rows(text, columns)
-    if read.rows:
+    if read.rows or read.note == EMPTY_LIST:
         return response.status, read
     if response.status is Status.OK and is_refusal(text):
         return Status.REFUSED, read._replace(note="declined in words")
@@ -192,21 +211,25 @@ def _ready_claims(config: BuildConfig) -> Table:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: byte {error.start}") from error
     reader = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    try:
+        given = list(reader)
+    except csv.Error as error:
+        raise DataError(f"{path} can't be read after row {reader.line_num}: {error}") from error
     for column in CLAIM_COLUMNS:
         if column not in (reader.fieldnames or ()):
             raise DataError(f"{path} has no column {column!r}; expected {', '.join(CLAIM_COLUMNS)}")
     languages = {country.code: country.language for country in config.countries}
     categories = {category.name for category in config.categories}
     rows: Table = []
-    for number, row in enumerate(reader, start=2):
+    for number, row in enumerate(given, start=2):
         cells = {column: " ".join((row[column] or "").split()) for column in CLAIM_COLUMNS}
         for column, cell in cells.items():
-            if not cell:
-                raise DataError(f"{path} row {number}: column {column!r} is empty")
-        if cells["country"] not in languages:
-            raise DataError(f"{path} row {number}: country {cells['country']!r} isn't in the configuration")
-        if cells["category"] not in categories:
-            raise DataError(f"{path} row {number}: category {cells['category']!r} isn't in the configuration")
+            if not any(map(str.isalnum, cell)):
+                raise DataError(f"{path} row {number}: column {column!r} {'has no word' if cell else 'is empty'}")
+        for column, known in (("country", set(languages)), ("category", categories)):
+            if cells[column] not in known:
+                advice = unknown_name(column, cells[column], known, hint="it must be one of the configuration's")
+                raise DataError(f"{path} row {number}: {advice}")
         rows.append(
             {
                 "id": content_id(["claims", number, *cells.values()]).removeprefix("b2:")[:16], **cells,
@@ -219,6 +242,8 @@ def _ready_claims(config: BuildConfig) -> Table:
 
 def _forecast(workshop: Workshop) -> Mapping[str, int]:
     config: BuildConfig = workshop.config
+    if not config.retrieval.models:
+        return {}
     n = len(config.countries) * len(config.categories) * len(config.views) * config.retrieval.max_rounds
     for country in config.countries:
         for view in config.views:
@@ -233,7 +258,9 @@ def _files(config: BuildConfig) -> list[Path]:
 
 
 def _settings(config: BuildConfig) -> object:
-    return [config.model_dump(mode="json", include={"categories", "views", "countries", "retrieval"})]
+    held = config.model_dump(mode="json", include={"categories", "views", "countries", "retrieval"})
+    held["retrieval"].pop("claims")  # its content counts, not where it lies
+    return held
 
 
 RETRIEVE = Step(

@@ -180,7 +180,7 @@ def shown_rows(workshop: Workshop, cases: Sequence[Case]) -> list[Row]:
         {
             "item_id": case.item_id,
             "country": names.get(str(case.row["country"]), case.row["country"]),
-            "category": category_words(config, str(case.row["category"])),
+            "category": category_words(config, str(case.row["category"]), str(case.row["country"])),
             "group": case.row["group"],
             "claim": claims.get(str(case.row["stereotype_id"]), ""),
             **case.texts,

@@ -78,8 +78,8 @@ def sheet(workshop: Workshop) -> Sheet:
     rows: dict[str, list[Row]] = {}
     for country in config.countries:
         mine: list[Row] = [
-            {"item_id": row["id"], "category": category_words(config, str(row["category"])), "group": row["group"],
-             "claim": row["claim"]}
+            {"item_id": row["id"], "category": category_words(config, str(row["category"]), country.code),
+             "group": row["group"], "claim": row["claim"]}
             for row in table if row["country"] == country.code
         ]  # fmt: skip
         for rater in raters.get(country.code, ()):

@@ -32,7 +32,7 @@ def wording(task: str, wanted: str, fields: frozenset[str]) -> Wording:
     SettingError
         For a file that is missing, isn't TOML, or lacks a key or field.
     """
-    if wanted.endswith(".toml") or "/" in wanted:
+    if wanted.endswith(".toml"):
         return _read(Path(wanted), fields)
     language = wanted.split("-")[0].lower()
     known = sorted(path.stem.removeprefix(f"{task}_") for path in FOLDER.glob(f"{task}_*.toml"))
