@@ -60,7 +60,7 @@ def encode(texts: Sequence[str], encoder: str, language: str) -> FloatArray:
     ----------
     texts : sequence of str
     encoder : str
-        "use", or `hf/OWNER/NAME` and `hf/./DIR`: the mean of the last layer over tokens.
+        "use", or `hf/OWNER/NAME[@REVISION]` and `hf/./DIR`: the mean of the last layer over tokens.
     language : str
         BCP 47 tag of the texts.
 
@@ -127,10 +127,15 @@ def _transformer(source: str) -> tuple[Any, Any]:
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:
         raise ModelError(f"hf/{source} needs transformers ({error}): pip install 'isogloss[hf]'") from None
+    name, _, revision = source.partition("@")
     try:
-        return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision or None)
+        model = AutoModel.from_pretrained(name, revision=revision or None).eval()
     except (OSError, ValueError) as error:
         raise ModelError(f"hf/{source} can't be loaded: {' '.join(str(error).split())[:200]}") from error
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token  # which one doesn't matter: it is masked
+    return tokenizer, model
 
 
 def pairs_above(vectors: FloatArray, threshold: float) -> Iterator[Pair]:

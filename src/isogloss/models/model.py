@@ -38,9 +38,12 @@ class Model(Protocol):
     """`provider/model`, as the user wrote it (without the revision)."""
     revision: str | None
     """Exact version; known at the latest after `open`."""
-    abilities: Abilities
     local: bool
     """Run by isogloss itself: it costs nothing, and only one such model is asked at a time."""
+
+    @property
+    def abilities(self) -> Abilities:
+        """What it can do; certain at the latest after `open`."""
 
     @property
     def template(self) -> str | None:

@@ -146,13 +146,44 @@ async def test_without_a_network_the_cache_is_enough(hub: Hub, environment: dict
 async def test_what_the_cache_says_of_a_model_is_known_before_it_is_opened(
     hub: Hub, environment: dict[str, str], tiny: Tiny
 ) -> None:
-    assert made("hf/own/tiny", environment).abilities.chat
     (hub.folder / "chat_template.jinja").unlink()
     first = made("hf/own/tiny", environment)
     await first.open()
     await first.close()
     assert not first.abilities.chat
     assert not made("hf/own/tiny", environment).abilities.chat
+
+
+@pytest.mark.parametrize(
+    ("shape", "architectures", "told"),
+    [
+        ("bert", None, (True, False)),
+        ("bert-pretraining", ["BertForMaskedLM"], (True, True)),  # known from the names of the weights only
+        ("bert-next", None, (False, True)),
+        ("gpt2", None, (False, False)),
+    ],
+)
+async def test_what_a_model_can_do_is_asked_of_the_hub_before_its_weights_are_brought(
+    shape: str, architectures: list[str] | None, told: tuple[bool, bool], hub: Hub, environment: dict[str, str],
+    tiny: Tiny,
+) -> None:  # fmt: skip
+    for file in (*hub.folder.iterdir(), *tiny(shape).iterdir()):
+        (hub.folder / file.name).unlink(missing_ok=True)
+    for file in tiny(shape).iterdir():
+        (hub.folder / file.name).write_bytes(file.read_bytes())
+    if architectures is not None:
+        config = json.loads((hub.folder / "config.json").read_text())
+        (hub.folder / "config.json").write_text(json.dumps({**config, "architectures": architectures}))
+    for _ in range(2):  # a second time its small files are here, and the weights still aren't
+        model = made("hf/own/tiny", environment)
+        assert (model.abilities.masked, model.abilities.next_sentence) == told
+    before = model.abilities
+    cached = [path.name for path in Path(environment["HF_HOME"]).rglob("*")]
+    assert "config.json" in cached
+    assert "model.safetensors" not in cached
+    await model.open()
+    assert model.abilities == before
+    await model.close()
 
 
 @pytest.mark.parametrize(

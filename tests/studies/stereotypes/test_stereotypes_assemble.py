@@ -327,6 +327,18 @@ def test_the_same_input_gives_the_same_bytes(bench: Bench):
     assert content() == first
 
 
+def test_every_field_of_the_configuration_is_in_the_reference():
+    page = (Path(__file__).parents[3] / "docs/reference/data-formats.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"`([^`\n]+)`", page.partition("## Configuration of a construction")[2]))
+    schema = BuildConfig.model_json_schema()
+    for name, field in schema["properties"].items():
+        part = field.get("$ref") or field.get("items", {}).get("$ref")
+        keys = schema["$defs"][part.rpartition("/")[2]]["properties"] if part else ()
+        assert keys or name in words, name
+        for key in keys:
+            assert {key, f"{name}.{key}"} & words or any(key in word for word in words if word.startswith("{")), key
+
+
 def test_a_triple_without_a_text_is_named(bench: Bench):
     bench.tables["triples"].append(triple("XA", 9, context=""))
     with pytest.raises(DataError, match="triple 'b2:XA9' has no 'context'"):

@@ -206,6 +206,11 @@ def test_groups_show_where_they_are_named(built):
     assert built["groups"].note.endswith("one country only: Aurelia 1, Borealia 0.")
 
 
+def test_of_one_country_there_is_no_table_of_groups_and_of_ready_claims_no_estimate():
+    rest = {**tables(), "retrieval_log": [], "overlap_groups": tables()["overlap_groups"][1:]}
+    assert {"groups", "unseen", "refusals"}.isdisjoint(by_id(build_sections(rest, CONFIG)))
+
+
 def test_a_few_triples_of_each_country_are_shown(built):
     assert [row[0] for row in built["examples-shown"].rows] == ["Aurelia"] * 5 + ["Borealia"] * 5
 

@@ -183,8 +183,8 @@ def test_the_share_not_documented_of_a_published_set_comes_out(tmp_path, shared)
     total, missing = expected["total"], expected["not_documented_in_literature"]
     ids = [f"{code}{k}" for code, n in counts.items() for k in range(n)]
     codes = [code for code, n in counts.items() for _ in range(n)]
-    rows = [stereotype(id, code, f"grupo {id}", f"costumbre {id}") for id, code in zip(ids, codes, strict=True)]
-    path = documented(tmp_path, *(f"costumbre {id},grupo {id},trade,,x" for id in ids[: total - missing]))
+    rows = [stereotype(id, code, "los sastres", f"hábito {id}") for id, code in zip(ids, codes, strict=True)]
+    path = documented(tmp_path, *(f"hábito {id},los sastres,trade,,x" for id in ids[: total - missing]))
     countries = [{"code": code, "name": code, "language": "es"} for code in counts]
     tables = made(tmp_path, config(countries, claims=str(path), threshold=1.0), rows)
     [row] = [row for row in tables["overlap_sets"] if (row["country"], row["category"]) == ("", "")]
@@ -293,3 +293,17 @@ def test_names_are_one_but_for_inflection():
     assert is_one_name(("relojeros",), ("relojera",))
     assert not is_one_name(("relojeros", "suizos"), ("relojeros",))
     assert is_one_name((), ("relojeros",))
+
+
+def test_of_a_large_set_only_claims_about_groups_near_to_ours_are_looked_at(tmp_path):
+    path = documented(tmp_path, "brotan en otoño,las setas,,,x", "son vanidosos,sastras,,,y", "madrugan,,,,z")
+    claims = documented_claims(path, "es")
+    bench = Bench("use", 0.7, {("a1", claims[0].id): "different"})
+    own = bench.encode([own_claim(row) for row in ROWS[:1]])
+    assert [claim.text for claim in bench.worth(own, claims)] == ["brotan en otoño", "son vanidosos", "madrugan"]
+    assert [claim.text for claim in Bench("use", 0.7, {}).worth(own, claims)] == ["son vanidosos", "madrugan"]
+
+
+def test_a_country_without_stereotypes_has_no_share(tmp_path):
+    tables = made(tmp_path, rows=[row for row in ROWS if row["country"] != "XB"])
+    assert pair(tables, "XA", "XB") == (3, 0, 0, 0, 0.0, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import json
 import mmap
 from collections.abc import Iterable, Iterator, Mapping
@@ -79,7 +80,7 @@ def place(source: str, revision: str | None) -> Place:
 
 
 def cached_folder(found: Place, environment: Mapping[str, str]) -> Path | None:
-    """The folder of a hub model in the hub's cache, if its config lies there; asks nobody."""
+    """The folder of a hub model in the hub's cache, if its config and weights lie there; asks nobody."""
     folder = _cache_folder(environment) / f"models--{found.repo.replace('/', '--')}"
     revision = found.revision or "main"
     reference = folder / "refs" / revision
@@ -88,7 +89,9 @@ def cached_folder(found: Place, environment: Mapping[str, str]) -> Path | None:
     except OSError:
         return None
     snapshot = folder / "snapshots" / commit
-    return snapshot if (snapshot / "config.json").is_file() else None
+    if not (snapshot / "config.json").is_file():
+        return None
+    return snapshot if any(_matches(file.name, (*_SAFE, *_PICKLED)) for file in snapshot.iterdir()) else None
 
 
 def look(path: Path) -> Look | None:
@@ -171,24 +174,27 @@ def look_ahead(found: Place, environment: Mapping[str, str]) -> Look | None:
     hub: Any = importlib.import_module("huggingface_hub")
     errors: Any = importlib.import_module("huggingface_hub.errors")
     faults = (errors.HfHubHTTPError.__bases__[0], errors.HFValidationError, errors.SafetensorsParsingError, OSError)
-    reach, revision = _reach(environment), found.revision
+    reach = _reach(environment)
+    seen: Look | None = None
     was_quiet = hub.utils.are_progress_bars_disabled()
     hub.utils.disable_progress_bars()
     try:
         folder = hub.snapshot_download(
-            found.repo, revision=revision, allow_patterns=[*_SMALL_FILES, _SAFE[1]],
+            found.repo, revision=found.revision, allow_patterns=[*_SMALL_FILES, _SAFE[1]],
             cache_dir=_cache_folder(environment), etag_timeout=_HUB_SECONDS, **reach,
         )  # fmt: skip
         seen = look(Path(folder))
-        if seen is not None and seen.kind == "masked" and _read_json(Path(folder) / "config.json").get("model_type") in _PAIRED:
-            head = hub.HfApi(**reach).parse_safetensors_file_metadata(found.repo, _SAFE[0].replace("*", ""), revision=revision)
-            seen = seen._replace(next_sentence=_has_pair_head(head.tensors))
+        if seen is None or seen.kind != "masked" or seen.next_sentence:
+            return seen
+        head = hub.HfApi(**reach).parse_safetensors_file_metadata(
+            found.repo, "model.safetensors", revision=found.revision, timeout=_HUB_SECONDS
+        )
+        return seen._replace(next_sentence=_has_pair_head(head.tensors))
     except faults:
-        return None
+        return seen
     finally:
         if not was_quiet:
             hub.utils.enable_progress_bars()
-    return seen
 
 
 def _reach(environment: Mapping[str, str]) -> dict[str, str | None]:
@@ -233,7 +239,7 @@ def fetch(name: str, found: Place, environment: Mapping[str, str]) -> tuple[Path
         raise ModelError(f"{name}: the hub answers {_first_line(fault)}; try again later") from None
     except (transport, OSError) as fault:
         here = cached_folder(found, environment)
-        if here is None or not any(_matches(file.name, (*_SAFE, *_PICKLED)) for file in here.iterdir()):
+        if here is None:
             raise ModelError(
                 f"{name} isn't on this machine and the hub can't be reached ({_first_line(fault)}); "
                 f"a folder on this machine is written as hf/./DIR"

@@ -61,8 +61,7 @@ class HfModel:
         self._seed = seed
         self._place: Place = hf_files.place(source, revision)
         here = self._place.path or hf_files.cached_folder(self._place, self._environment)
-        seen = hf_files.look(here) if here is not None else None
-        self.abilities: Abilities = (seen or Look("causal", has_template=True)).abilities
+        self._seen = hf_files.look(here) if here is not None else None
         self._session: Session | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._template: str | None = None
@@ -70,6 +69,17 @@ class HfModel:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+    @property
+    def abilities(self) -> Abilities:
+        """Told by config, tokenizer and the weights' names; for a model that isn't here yet, the hub is asked for them.
+
+        Where they can't be had (`open` says why), it is taken for a causal model that can be talked to.
+        """
+        if self._seen is None:
+            found = hf_files.look_ahead(self._place, self._environment) if self._place.path is None else None
+            self._seen = found or Look("causal", has_template=True)
+        return self._seen.abilities
 
     @property
     def template(self) -> str | None:
@@ -101,7 +111,7 @@ class HfModel:
             seen = hf_files.look(path)
             if seen is None:
                 raise ModelError(f"{self.name}: no readable config.json in {path}; expected a saved transformers model")
-            self.abilities = seen.abilities
+            self._seen = seen
             loaded = load(self.name, path, seen, self._settings)
             assert self._thread is not None
             return Session(self.name, loaded, seen, self._settings, self._seed, self._thread, silence.pop_all())

@@ -254,6 +254,8 @@ def _fault(error: ErrorDetails) -> str:
     if error["type"] in ("too_short", "string_too_short"):
         return f"{key} is empty; name at least one" if isinstance(value, list | tuple) else f"{key} is empty"
     words = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "model_type":
+        words = "expected " + ("a word in quotes, or " if places[0] in ("categories", "views") else "") + "a table"
     if not key:
         return words
     return f"{key}: {words[0].lower()}{words[1:]}" + (f", got {value!r}" if len(repr(value)) < MOST else "")
@@ -263,8 +265,8 @@ def _check_names(table: Mapping[str, Any], model: type[Record], path: str, befor
     """Unknown keys with near names offered, also in the parts and in lists of tables."""
     for key, value in table.items():
         if key not in model.model_fields:
-            known = [before + name for name in model.model_fields]
-            raise SettingError(f"{path}: {unknown_name('key', before + key, known)}")
+            kind = f"key in {before.removesuffix('.')!r}" if before else "key"
+            raise SettingError(f"{path}: {unknown_name(kind, key, model.model_fields)}")
         if before + key in PARTS:
             for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, dict):

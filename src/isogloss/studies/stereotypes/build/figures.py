@@ -63,7 +63,7 @@ def sections(tables: Mapping[str, Rows], config: BuildConfig) -> list[Section]:
         lambda: counts_table(tables.get("counts"), names),
         lambda: asking_table(tables.get("retrieval_log"), names),
         lambda: saturation_chart(tables.get("saturation"), tables.get("unseen"), names),
-        lambda: unseen_table(tables.get("unseen"), names),
+        lambda: unseen_table(tables.get("unseen") if tables.get("retrieval_log") else None, names),
         lambda: merges_table(tables.get("merges"), names),
         lambda: merged_list(tables.get("merges")),
         lambda: borderline_table(tables.get("borderline")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ MOST_SHOWN = 3
 """Pairs shown of each claim, the most alike first; those that a person decided are always shown."""
 SAME, DIFFERENT = "same", "different"
 _BLOCK = 1024
+Name: TypeAlias = tuple[str, str]
+"""Of a group, and its language."""
 
 
 class Match(NamedTuple):
@@ -46,11 +48,19 @@ class Encoded(NamedTuple):
     """Unit vectors of what they say, shape (n_claims, n_dimensions)."""
     words: NDArray[np.int64]
     """Equal numbers for claims that are equal after folding."""
-    names: list[tuple[str, str]]
-    """Different groups: (name, language)."""
+    names: list[Name]
+    """The different groups."""
     group: NDArray[np.int64]
     """Place of each claim's group in `names`."""
     name_vectors: FloatArray
+
+    def part(self, places: Sequence[int]) -> Encoded:
+        """Some of the claims, by their places."""
+        kept, group = np.unique(self.group[places], return_inverse=True)
+        return Encoded(
+            [self.claims[k] for k in places], self.said[places], self.words[places],
+            [self.names[k] for k in kept], group, self.name_vectors[kept],
+        )  # fmt: skip
 
 
 Decisions = Mapping[tuple[str, ...], str]
@@ -105,14 +115,28 @@ class Bench:
             vectors[places] = parts[tag]
         return vectors
 
+    def worth(self, own: Encoded, claims: Sequence[Claim]) -> list[Claim]:
+        """Those of many claims whose group is near to one of ours, or that a person decided on: so that the rest of a
+        large data set needn't be encoded."""
+        names = list(dict.fromkeys((claim.group, claim.language) for claim in claims))
+        best = self._names_alike(own.names, own.name_vectors, names, self._vectors(names)).max(axis=0, initial=-1.0)
+        near = {name for name, alike in zip(names, best.tolist(), strict=True) if alike >= GROUPS_NEAR}
+        decided = {id for pair in self._decided for id in pair}
+        return [claim for claim in claims if (claim.group, claim.language) in near or claim.id in decided]
+
     def groups(self, a: Encoded, b: Encoded) -> FloatArray:
         """How alike groups are, shape (n_names_a, n_names_b): 1 where the name is one but for case and inflection, or
         where one isn't known."""
-        if not a.names or not b.names:
-            return np.zeros((len(a.names), len(b.names)), dtype=np.float32)
-        alike: FloatArray = np.array(a.name_vectors @ b.name_vectors.T, dtype=np.float32)
-        words_b = [name_words(*name) for name in b.names]
-        for i, name in enumerate(a.names):
+        return self._names_alike(a.names, a.name_vectors, b.names, b.name_vectors)
+
+    def _names_alike(
+        self, a: Sequence[Name], vectors_a: FloatArray, b: Sequence[Name], vectors_b: FloatArray
+    ) -> FloatArray:
+        if not a or not b:
+            return np.zeros((len(a), len(b)), dtype=np.float32)
+        alike: FloatArray = np.array(vectors_a @ vectors_b.T, dtype=np.float32)
+        words_b = [name_words(*name) for name in b]
+        for i, name in enumerate(a):
             words_a = name_words(*name)
             alike[i, [k for k, words in enumerate(words_b) if is_one_name(words_a, words)]] = 1.0
         return alike

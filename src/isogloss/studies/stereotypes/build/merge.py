@@ -1,14 +1,15 @@
 """Second step: claims that say the same become one stereotype. Exact after folding, then by sentence similarity.
 
-Within one country and category and about one group, since the same claim about two groups is two stereotypes. Claims are
-compared without the group's name: what both sides share would lift every similarity ("arrive late" and "arrive early"
-go from 0.82 to 0.91 by it). Clusters are made by complete linkage: every two claims of one are at least so alike as the
-threshold says, so that no chain of small steps joins claims that differ. The order of rows doesn't matter, and every
-merge has its line.
+Within one country and category and about one group, since the same claim about two groups is two stereotypes. Claims
+are compared without the group's name: what both sides share would lift every similarity ("arrive late" and "arrive
+early" in Spanish go from 0.82 to 0.91 by it). Clusters are made by complete linkage: every two claims of one are at
+least so alike as the threshold says, so that no chain of small steps joins claims that differ. Of two that are alike
+but for a negation ("can cook", "can't cook") neither goes into the other unless a person says so. The order of rows
+doesn't matter, and every merge has its line.
 
-Names of a group are one when they are equal after folding. Names that differ only in small words ("the people of the
-coast", "those of the coast") may mean one group or two ("los artistas", "las artistas"): their like claims are listed for
-a person, and "same" there makes the two names one.
+Names of a group are one when they are equal after folding. Names that differ only in small words may mean one group
+("the people of the coast", "those of the coast") or two ("los artistas", "las artistas"): their like claims are listed
+for a person, and "same" there makes the two names one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.content_words import name_words
+from isogloss.construction.opposites import may_be_opposed
 from isogloss.construction.pipeline import Row
 from isogloss.construction.review_file import read_decisions, write_review
 from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold, linked
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 SAME, DIFFERENT = "same", "different"
 REVIEW_COLUMNS = ("country", "category", "a_id", "b_id", "a", "b", "similarity", "threshold", "merged")
 REVIEW = "review/borderline.csv"
+ALMOST = 0.999999
+"""Most that an encoder's word counts: what a person calls the same is joined before all else."""
 
 Decisions = Mapping[tuple[str, str], str]
 """Ids of two claims in order → same or different."""
@@ -48,6 +52,10 @@ class _Claim(NamedTuple):
     claim: str
     """As it was worded most often."""
     rows: list[Row]
+
+    @property
+    def language(self) -> str:
+        return str(self.rows[0]["language"])
 
     @property
     def words(self) -> str:
@@ -92,14 +100,19 @@ def merge(workshop: Workshop) -> Tables:
     merges: Table = []
     listed: Table = []
     where: dict[str, str] = {}
-    for (country, category), rows in _grouped(retrieved, ("country", "category")).items():
-        for claims in _by_name(_exact(rows, merges)):
-            found = _cluster(claims, rule, decided, str(review))
-            for members in found.clusters:
-                stereotypes.append(_stereotype([claims[k] for k in members], where))
-                merges += _lines(claims, members, found, rule)
-            listed += [_listed(pair, rule) for pair in found.pairs]
-        workshop.tell(f"{country}, {category}: {len(rows):,} rows read, {len(stereotypes):,} stereotypes so far")
+    blocks = [
+        claims
+        for rows in _grouped(retrieved, ("country", "category")).values()
+        for claims in _by_name(_exact(rows, merges))
+    ]
+    vectors = _vectors(blocks, rule)
+    for claims in blocks:
+        found = _cluster(claims, vectors, rule, decided, str(review))
+        for members in found.clusters:
+            stereotypes.append(_stereotype([claims[k] for k in members], where))
+            merges += _lines(claims, members, found, rule)
+        listed += [_listed(pair, rule) for pair in found.pairs]
+    workshop.tell(f"{len(retrieved):,} claims read, {len(stereotypes):,} stereotypes left")
     stereotypes.sort(
         key=lambda row: (str(row["country"]), str(row["category"]), fold(str(row["group"])), str(row["id"]))
     )
@@ -168,28 +181,47 @@ def _by_name(claims: Sequence[_Claim]) -> list[list[_Claim]]:
     """Claims about one group, or about groups whose names differ only in small words."""
     found: dict[tuple[str, ...], list[_Claim]] = defaultdict(list)
     for claim in claims:
-        found[tuple(sorted(name_words(claim.name, str(claim.rows[0]["language"]))))].append(claim)
+        found[tuple(sorted(name_words(claim.name, claim.language)))].append(claim)
     return [found[words] for words in sorted(found)]
 
 
 # --- nearly alike -----------------------------------------------------------------------------------------------------
 
 
-def _cluster(claims: Sequence[_Claim], rule: Merging, decided: Decisions, path: str) -> _Found:
+def _vectors(blocks: Sequence[Sequence[_Claim]], rule: Merging) -> dict[tuple[str, str], FloatArray]:
+    """Language and claim → its vector; each is encoded once, however many groups it is said of."""
+    texts: dict[str, dict[str, None]] = defaultdict(dict)
+    for claims in blocks:
+        if len(claims) > 1:
+            texts[claims[0].language].update(dict.fromkeys(claim.claim for claim in claims))
+    return {
+        (language, text): vector
+        for language, of_it in sorted(texts.items())
+        for text, vector in zip(of_it, encode(list(of_it), rule.encoder, language), strict=True)
+    }
+
+
+def _cluster(
+    claims: Sequence[_Claim], vectors: Mapping[tuple[str, str], FloatArray], rule: Merging, decided: Decisions,
+    path: str,
+) -> _Found:  # fmt: skip
     """Complete linkage over claims about one group; a person's decision goes before any similarity."""
     if len(claims) == 1:
         return _Found([[0]], [0], np.ones((1, 1), dtype=np.float32), [])
-    vectors = encode([claim.claim for claim in claims], rule.encoder, str(claims[0].rows[0]["language"]))
-    alike: FloatArray = np.clip(vectors @ vectors.T, -1.0, 1.0)
+    mine = np.stack([vectors[claim.language, claim.claim] for claim in claims])
+    alike: FloatArray = np.clip(mine @ mine.T, -1.0, 1.0)
     place = {claim.id: k for k, claim in enumerate(claims)}
-    mine = {(place[a], place[b]): said for (a, b), said in decided.items() if a in place and b in place}
-    same = [pair for pair, said in mine.items() if said == SAME]
+    said = {(place[a], place[b]): word for (a, b), word in decided.items() if a in place and b in place}
+    same = [pair for pair, word in said.items() if word == SAME]
     by_hand = _joined(len(claims), same)
     names = _one_name([claim.name for claim in claims], same)
-    held = np.where(np.equal.outer(names, names), alike, -1.0)
+    held = np.where(np.equal.outer(names, names), np.minimum(alike, ALMOST), -1.0)
+    for i, j in _near(alike, rule.threshold):
+        if may_be_opposed(claims[i].claim, claims[j].claim, claims[i].language):
+            held[i, j] = held[j, i] = -1.0
     held[np.equal.outer(by_hand, by_hand)] = 1.0
-    for (i, j), said in mine.items():
-        if said == DIFFERENT:
+    for (i, j), word in said.items():
+        if word == DIFFERENT:
             if by_hand[i] == by_hand[j]:
                 raise DataError(
                     f"{path}: {claims[i].id} and {claims[j].id} are called different, but same by way of other rows; "
@@ -200,7 +232,12 @@ def _cluster(claims: Sequence[_Claim], rule: Merging, decided: Decisions, path: 
     for members in linked(held, rule.threshold):
         kept = min(members, key=lambda k: (-len(claims[k].rows), len(claims[k].claim), claims[k].id))
         clusters.append([kept, *(k for k in members if k != kept)])
-    return _Found(clusters, by_hand, alike, _pairs(claims, clusters, alike, rule, mine))
+    return _Found(clusters, by_hand, alike, _pairs(claims, clusters, alike, rule, said))
+
+
+def _near(alike: FloatArray, least: float) -> list[tuple[int, int]]:
+    """Pairs at least so alike."""
+    return [(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(alike >= least, 1)), strict=True)]
 
 
 def _joined(n: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
@@ -221,17 +258,16 @@ def _one_name(names: Sequence[str], same: Iterable[tuple[int, int]]) -> list[int
 
 def _pairs(
     claims: Sequence[_Claim], clusters: Sequence[Sequence[int]], alike: FloatArray, rule: Merging,
-    mine: Mapping[tuple[int, int], str],
+    said: Mapping[tuple[int, int], str],
 ) -> list[_Pair]:  # fmt: skip
     """What a person may look at: pairs from `review_from` on, merged or not, and those decided before."""
     cluster_of = {k: number for number, members in enumerate(clusters) for k in members}
-    near = {(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(alike >= rule.review_from, 1)), strict=True)}
-    said = {(min(pair), max(pair)): decision for pair, decision in mine.items()}
+    decided = {(min(pair), max(pair)): word for pair, word in said.items()}
     found = []
-    for i, j in sorted(near | said.keys()):
+    for i, j in sorted({*_near(alike, rule.review_from), *decided}):
         a, b = sorted((claims[i], claims[j]), key=lambda claim: claim.id)
         merged = cluster_of[i] == cluster_of[j]
-        found.append(_Pair(a, b, float(alike[i, j]), merged, said.get((i, j), "")))
+        found.append(_Pair(a, b, float(alike[i, j]), merged, decided.get((i, j), "")))
     return found
 
 

@@ -66,7 +66,8 @@ def overlap(workshop: Workshop) -> Tables:
     path = workshop.folder / REVIEW
     decided = read_decisions(path, ("a_id", "b_id"), (SAME, DIFFERENT))
     bench = Bench(config.merging.encoder, config.overlap.threshold, decided)
-    own = {country.code: bench.encode([one for one in claims if one.place == country.code])
+    everything = bench.encode(claims)
+    own = {country.code: everything.part([k for k, one in enumerate(claims) if one.place == country.code])
            for country in config.countries}  # fmt: skip
     matched: Table = []
     pairs: dict[tuple[str, str], Overlapping] = {}
@@ -75,9 +76,8 @@ def overlap(workshop: Workshop) -> Tables:
         pairs[a, b] = overlapping(matches)
         matched += [line(one, a, b) for one in shown(matches)]
     other_sets: Table = []
-    everything = bench.encode(claims)
     for name, theirs in sets.items():
-        matches = bench.matches(everything, bench.encode(theirs), Fitting(name, config))
+        matches = bench.matches(everything, bench.encode(bench.worth(everything, theirs)), Fitting(name, config))
         matched += [line(one, one.a.place, name) for one in shown(matches)]
         other_sets += set_rows(name, claims, matches, config)
         workshop.tell(f"{name}: {len(theirs):,} claims compared with {len(claims):,} stereotypes")

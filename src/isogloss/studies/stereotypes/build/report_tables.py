@@ -283,6 +283,8 @@ def groups_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
         return None
     places: list[set[str]] = [{str(code) for code in listed(row.get("countries"))} for row in rows]
     codes = [code for code in names if any(code in found for found in places)]
+    if len(codes) < 2:
+        return None
     columns = (Column("category"), Column("group"), *(Column(code) for code in codes), Column("countries", "count"))
     body: Body = [
         (text_of(row["category"]), text_of(row["group"]), *("✓" if code in at else None for code in codes), len(at))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
@@ -26,12 +27,15 @@ COLUMNS = ("group", "claim")
 CLAIM_COLUMNS = ("country", "category", "group", "claim")
 
 
-class _Cell(NamedTuple):
+@dataclass(eq=False)
+class _Search:
     """What is asked until it is exhausted."""
 
     country: Country
     category: Named
     model: str
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    """Group and claim, folded."""
 
 
 def retrieve(workshop: Workshop) -> Tables:
@@ -43,31 +47,29 @@ def retrieve(workshop: Workshop) -> Tables:
     config: BuildConfig = workshop.config
     retrieved: Table = _ready_claims(config)
     log: Table = []
-    seen: dict[_Cell, set[tuple[str, str]]] = {
-        _Cell(country, category, model): set()
+    searches = [
+        _Search(country, category, model)
         for country in config.countries
         for category in config.categories
         for model in config.retrieval.models
-    }
-    active = list(seen)
+    ]
+    active = searches
     for number in range(1, config.retrieval.max_rounds + 1):
         if not active:
             break
         still = []
         for model in config.retrieval.models:
-            cells = [cell for cell in active if cell.model == model]
-            replies = _ask(workshop, config, cells, number)
-            for cell in cells:
-                n_new = 0
-                for view, response in replies[cell]:
-                    rows, entry = _take(cell, view, response, number, seen[cell])
-                    retrieved += rows
-                    log.append(entry)
-                    n_new += int(str(entry["n_new"]))
-                if n_new:
-                    still.append(cell)
+            mine = [search for search in active if search.model == model]
+            n_before = [len(search.seen) for search in mine]
+            for search, view, response in _ask(workshop, config, mine, number):
+                rows, entry = _take(search, view, response, number)
+                retrieved += rows
+                log.append(entry)
+            still += [search for search, n in zip(mine, n_before, strict=True) if len(search.seen) > n]
         active = still
-        workshop.tell(f"round {number}: {len(retrieved):,} rows, {len(active)} of {len(seen)} searches still find more")
+        workshop.tell(
+            f"round {number}: {len(retrieved):,} rows, {len(active)} of {len(searches)} searches still find more"
+        )
     if active:
         workshop.warn(
             f"{len(active)} searches still found something in round {config.retrieval.max_rounds}; "
@@ -95,21 +97,20 @@ def _warn(workshop: Workshop, config: BuildConfig, retrieved: Table, log: Table)
 
 
 def _ask(
-    workshop: Workshop, config: BuildConfig, cells: Sequence[_Cell], number: int
-) -> dict[_Cell, list[tuple[str, Response]]]:
-    """The replies of one model to one round, all views of all cells at once."""
-    prompts = [
-        (cell, view.name, prompt_of(config, cell.country, cell.category, view))
-        for cell in cells
+    workshop: Workshop, config: BuildConfig, searches: Sequence[_Search], number: int
+) -> list[tuple[_Search, str, Response]]:
+    """The replies of one model to one round, all views of all its searches at once."""
+    if not searches:
+        return []
+    asked = [
+        (search, view.name, prompt_of(config, search.country, search.category, view))
+        for search in searches
         for view in config.views
     ]
     sampling = Sampling(temperature=config.retrieval.temperature, max_tokens=config.retrieval.max_tokens)
-    found: dict[_Cell, list[tuple[str, Response]]] = {cell: [] for cell in cells}
-    if prompts:
-        replies = workshop.ask([prompt for _, _, prompt in prompts], cells[0].model, repeat=number, sampling=sampling)
-        for (cell, view, _), response in zip(prompts, replies, strict=True):
-            found[cell].append((view, response))
-    return found
+    prompts = [prompt for _, _, prompt in asked]
+    replies = workshop.ask(prompts, searches[0].model, repeat=number, sampling=sampling)
+    return [(search, view, response) for (search, view, _), response in zip(asked, replies, strict=True)]
 
 
 def prompt_of(config: BuildConfig, country: Country, category: Named, view: Named) -> Prompt:
@@ -141,26 +142,26 @@ def _view_words(held: Wording, name: str) -> str:
     return str(views[name])
 
 
-def _take(cell: _Cell, view: str, response: Response, number: int, seen: set[tuple[str, str]]) -> tuple[Table, Row]:
+def _take(search: _Search, view: str, response: Response, number: int) -> tuple[Table, Row]:
     """Rows of one reply, and its line of the log."""
     status, read = _without_refusals(*read_reply(response, COLUMNS))
     rows: Table = []
     n_new = 0
     for row in read.rows:
         key = (fold(row["group"]), fold(row["claim"]))
-        n_new += key not in seen
-        seen.add(key)
-        place = (cell.country.code, cell.category.name, view, cell.model, number, len(rows), response.prompt_id)
+        n_new += key not in search.seen
+        search.seen.add(key)
+        place = (search.country.code, search.category.name, view, search.model, number, len(rows), response.prompt_id)
         rows.append(
             {
                 "id": content_id([*place, row["group"], row["claim"]]).removeprefix("b2:")[:16],
-                "country": cell.country.code, "language": cell.country.language, "category": cell.category.name,
-                "view": view, "model": cell.model, "round": number, "group": row["group"], "claim": row["claim"],
+                "country": search.country.code, "language": search.country.language, "category": search.category.name,
+                "view": view, "model": search.model, "round": number, "group": row["group"], "claim": row["claim"],
                 "repaired": read.repaired, "prompt_id": response.prompt_id,
             }
         )  # fmt: skip
     entry: Row = {
-        "country": cell.country.code, "category": cell.category.name, "view": view, "model": cell.model,
+        "country": search.country.code, "category": search.category.name, "view": view, "model": search.model,
         "round": number, "status": status.value, "n_rows": len(rows), "n_new": n_new,
         "n_repaired": len(rows) if read.repaired else 0, "n_dropped": read.n_dropped, "note": read.note,
         "prompt_id": response.prompt_id,

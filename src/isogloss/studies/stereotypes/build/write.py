@@ -208,7 +208,7 @@ def _files(config: BuildConfig) -> list[Path]:
 
 
 WRITE = Step(
-    name=TASK, title="Write triples for each stereotype", by="model", reads=("validated",),
+    name=TASK, title="Write triples for each stereotype", by="model", reads=("stereotypes", "validated"),
     writes=("instances", "rejects"), make=write, sheet=writing_sheet, files=_files, forecast=_forecast,
     settings=lambda config: config.model_dump(mode="json", include={"instances", "countries"}),
 )  # fmt: skip
