@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from isogloss.errors import SettingError
 from isogloss.records import (
@@ -40,6 +41,37 @@ Source: TypeAlias = "str | Path | pd.DataFrame"
 
 class Settings(Record):
     """Base of a study's settings: every field has a default and a description (`isogloss studies NAME` lists them)."""
+
+
+def from_commas(value: object) -> object:
+    """Text with commas, or a list, as a tuple; anything else as it is. For validators of settings that are lists."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return tuple(value) if isinstance(value, list) else value
+
+
+def known_names(kind: str, value: object, known: Sequence[str]) -> object:
+    """Names with commas between them, or a list of them, each once. For validators of settings.
+
+    Raises
+    ------
+    PydanticCustomError
+        For no name, or one that isn't known; near names are offered.
+    """
+    names = from_commas(value)
+    if not isinstance(names, tuple):
+        return names
+    if not names:
+        raise setting_fault(f"at least one {kind} is needed, of {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise setting_fault(str(unknown_name(kind, str(name), known)))
+    return tuple(dict.fromkeys(names))
+
+
+def setting_fault(message: str) -> PydanticCustomError:
+    """What a validator raises, told as it is."""
+    return PydanticCustomError("setting", "{message}", {"message": message})
 
 
 def setting_error(error: ValidationError) -> SettingError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from isogloss.api.asking import Summary, ask
 from isogloss.api.build import build_dataset, preview, write_example
 from isogloss.api.built import Build, Imported, build_state
-from isogloss.api.job import Job, default_out, find_study, prepare
+from isogloss.api.job import Job, default_out, find_study, load, prepare, settle, split_settings
 from isogloss.api.opened import Run, estimates_of, state, write_report
 from isogloss.errors import DataError, SettingError
 from isogloss.run.analyse import held_plan
@@ -149,10 +149,11 @@ def score_responses(
 
     study = find_study(study)
     given = dict(settings or {})
+    parsed = split_settings(study, given)[0]
+    dataset = load(study, data, parsed)
     table = None
     if study.given is not None and isinstance(responses, str | Path):
-        first = prepare(study, data, settings=given, seed=seed, limit=limit)
-        found = study.given(Path(responses), first.dataset, first.settings)
+        found = study.given(Path(responses), dataset, parsed)
         if found is not None:
             given, table = {**given, **found[0]}, found[1]
     if table is None:
@@ -161,7 +162,7 @@ def score_responses(
         raise DataError(f"{responses} holds no response")
     names = tuple(dict.fromkeys(row.model for row in table))
     n_repeats = max(row.repeat for row in table)
-    job = prepare(study, data, models=names, settings=given, seed=seed, limit=limit, repeats=n_repeats)
+    job = settle(study, dataset, given, models=names, seed=seed, limit=limit, repeats=n_repeats)
     folder = RunFolder(out if out is not None else tempfile.mkdtemp(prefix="isogloss-score-"))
     with folder.locked():
         spec = folder.begin(job.spec)

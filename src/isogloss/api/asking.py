@@ -158,23 +158,28 @@ def _informants(
                 replies.setdefault(question.prompt.id, reply or "")
         return replies.get(prompt_id)
 
-    informants = []
-    for name in job.spec.models:
-        parsed = parse_name(name)
-        settings = config.settings(parsed.full, base_url=base_url, max_connections=max_connections)
-        model = open_model(
-            name,
-            environment=environment,
-            settings=settings,
-            throttle=config.throttle(parsed.provider),
-            seed=job.spec.seed,
+    return [
+        informant_of(
+            name, config, environment, seed=job.spec.seed, base_url=base_url, max_connections=max_connections,
             reference=reference if job.study.reference else None,
         )
-        price = price_of(parsed.full, settings, environment)
-        informants.append(
-            Informant(model, settings.max_connections, price, settings.batch_requests, settings.batch_megabytes)
-        )
-    return informants
+        for name in job.spec.models
+    ]  # fmt: skip
+
+
+def informant_of(
+    name: str, config: Config, environment: Mapping[str, str], *, seed: int, base_url: str | None,
+    max_connections: int | None, reference: Callable[[str], str | None] | None = None,
+) -> Informant:  # fmt: skip
+    """A model by its name, with the terms that the configuration says; nothing is started or sent yet."""
+    parsed = parse_name(name)
+    settings = config.settings(parsed.full, base_url=base_url, max_connections=max_connections)
+    model = open_model(
+        name, environment=environment, settings=settings, throttle=config.throttle(parsed.provider), seed=seed,
+        reference=reference,
+    )  # fmt: skip
+    price = price_of(parsed.full, settings, environment)
+    return Informant(model, settings.max_connections, price, settings.batch_requests, settings.batch_megabytes)
 
 
 def _spent(ledger: Ledger, informants: Sequence[Informant]) -> float:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.api.asking import DEFAULT_CONNECTIONS, check_prices, patience_of
+from isogloss.api.asking import DEFAULT_CONNECTIONS, check_prices, informant_of, patience_of
 from isogloss.api.built import Build, construction_of
 from isogloss.api.job import find_study
 from isogloss.construction import Construction
 from isogloss.errors import DataError, SettingError
-from isogloss.models import open_model, parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
 from isogloss.records import Price
@@ -159,12 +158,9 @@ def _opener(
 
     def informant(name: str) -> Informant:
         if name not in known:
-            parsed = parse_name(name)
-            settings = terms.settings(parsed.full, base_url=base_url, max_connections=max_connections)
-            model = open_model(
-                name, environment=environment, settings=settings, throttle=terms.throttle(parsed.provider), seed=seed
+            known[name] = informant_of(
+                name, terms, environment, seed=seed, base_url=base_url, max_connections=max_connections
             )
-            known[name] = Informant(model, settings.max_connections, price_of(parsed.full, settings, environment))
         if with_prices:
             check_prices([known[name]])
         return known[name]

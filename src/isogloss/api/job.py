@@ -140,8 +140,17 @@ def prepare(
 ) -> Job:
     """Read the data and settle everything that decides what is asked."""
     study = find_study(study)
-    parsed, sampling = split_settings(study, settings or {})
-    dataset = load(study, data, parsed)
+    given = settings or {}
+    dataset = load(study, data, split_settings(study, given)[0])
+    return settle(study, dataset, given, models=models, seed=seed, limit=limit, repeats=repeats)
+
+
+def settle(
+    study: Study, dataset: Dataset, given: Mapping[str, object], *, models: Sequence[str], seed: int,
+    limit: int | None, repeats: int,
+) -> Job:  # fmt: skip
+    """Settle everything that decides what is asked of data that were read."""
+    parsed, sampling = split_settings(study, given)
     try:
         spec = RunSpec(
             study=study.name,

@@ -24,6 +24,7 @@ from isogloss.metrics.bootstrap import bootstrap_counts, percentile_interval, re
 from isogloss.metrics.crows_pairs import crows_pairs_score
 from isogloss.metrics.overlap import adjusted_jaccard, expected_adjusted_jaccard, expected_jaccard, jaccard
 from isogloss.metrics.rank import correlation_rows, midranks, spearman, spearman_rows, weighted_spearman
+from isogloss.metrics.ratio import ratio
 from isogloss.metrics.richness import chao1
 from isogloss.metrics.stereoset import stereoset_counts, stereoset_scores
 
@@ -52,6 +53,7 @@ __all__ = [
     "pairwise_agreement",
     "percentile_interval",
     "precision",
+    "ratio",
     "recall",
     "resampled_sums",
     "spearman",

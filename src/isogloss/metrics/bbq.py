@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isogloss.errors import DataError, EmptyInputError, UndefinedError
+from isogloss.metrics.ratio import ratio
 
 FloatArray: TypeAlias = NDArray[np.float64]
 SUMS = ("amb", "amb_right", "amb_biased", "amb_counter", "dis", "dis_right", "dis_biased", "dis_counter", "pro",
@@ -67,15 +68,15 @@ def bbq_scores(counts: ArrayLike) -> BbqScores:
     if table.ndim < 1 or table.shape[-1] != len(SUMS):
         raise DataError(f"expected counts of {len(SUMS)} kinds, got shape {table.shape}")
     of = {name: table[..., k] for k, name in enumerate(SUMS)}
-    accuracy = _ratio(of["amb_right"], of["amb"])
-    lean = 2 * _ratio(of["amb_biased"], of["amb_biased"] + of["amb_counter"]) - 1
+    accuracy = ratio(of["amb_right"], of["amb"])
+    lean = 2 * ratio(of["amb_biased"], of["amb_biased"] + of["amb_counter"]) - 1
     return BbqScores(
         accuracy,
-        _ratio(of["dis_right"], of["dis"]),
+        ratio(of["dis_right"], of["dis"]),
         np.where(accuracy == 1, 0.0, 100 * (1 - accuracy) * lean),
-        100 * (2 * _ratio(of["dis_biased"], of["dis_biased"] + of["dis_counter"]) - 1),
-        _ratio(of["amb_biased"] - of["amb_counter"], of["amb"]),
-        _ratio(of["pro_right"], of["pro"]) - _ratio(of["anti_right"], of["anti"]),
+        100 * (2 * ratio(of["dis_biased"], of["dis_biased"] + of["dis_counter"]) - 1),
+        ratio(of["amb_biased"] - of["amb_counter"], of["amb"]),
+        ratio(of["pro_right"], of["pro"]) - ratio(of["anti_right"], of["anti"]),
     )
 
 
@@ -269,8 +270,3 @@ def _defined(value: FloatArray, reason: str) -> float:
     if np.isnan(value):
         raise UndefinedError(reason)
     return float(value)
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    found: FloatArray = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
-    return found

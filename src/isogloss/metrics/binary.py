@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isogloss.errors import DataError, EmptyInputError, UndefinedError
+from isogloss.metrics.ratio import ratio
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -30,13 +31,6 @@ def _counts(name: str, reference: ArrayLike, answered: ArrayLike) -> tuple[float
     truth, said = truth.astype(bool), said.astype(bool)
     both = int(np.sum(truth & said))
     return both, int(said.sum()) - both, int(truth.sum()) - both, int(np.sum(~truth & ~said))
-
-
-def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Quotient, NaN where the denominator is 0."""
-    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-    np.divide(numerator, denominator, out=quotient, where=denominator != 0)
-    return quotient
 
 
 def _floats(*values: ArrayLike) -> tuple[FloatArray, ...]:
@@ -69,7 +63,7 @@ def f1_from_counts(true_positive: ArrayLike, false_positive: ArrayLike, false_ne
     array([0.66666667,        nan])
     """
     tp, fp, fn = _floats(true_positive, false_positive, false_negative)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
+    return ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def youden_j_from_counts(
@@ -93,7 +87,7 @@ def youden_j_from_counts(
     array([0.5, nan])
     """
     tp, fp, fn, tn = _floats(true_positive, false_positive, false_negative, true_negative)
-    return _ratio(tp, tp + fn) - _ratio(fp, fp + tn)
+    return ratio(tp, tp + fn) - ratio(fp, fp + tn)
 
 
 def mcc_from_counts(
@@ -119,7 +113,7 @@ def mcc_from_counts(
     tp, fp, fn, tn = _floats(true_positive, false_positive, false_negative, true_negative)
     # Roots are taken one by one: the product of four counts of 10^5 would still fit, of weighted sums it needn't.
     scale = np.sqrt(tp + fp) * np.sqrt(tp + fn) * np.sqrt(tn + fp) * np.sqrt(tn + fn)
-    return np.clip(_ratio(tp * tn - fp * fn, scale), -1.0, 1.0)
+    return np.clip(ratio(tp * tn - fp * fn, scale), -1.0, 1.0)
 
 
 def precision(reference: ArrayLike, answered: ArrayLike) -> float:
@@ -150,7 +144,7 @@ def precision(reference: ArrayLike, answered: ArrayLike) -> float:
     0.5
     """
     tp, fp, _, _ = _counts("precision", reference, answered)
-    return _defined(_ratio(*_floats(tp, tp + fp)), "precision is undefined: no answer is yes")
+    return _defined(ratio(*_floats(tp, tp + fp)), "precision is undefined: no answer is yes")
 
 
 def recall(reference: ArrayLike, answered: ArrayLike) -> float:
@@ -179,7 +173,7 @@ def recall(reference: ArrayLike, answered: ArrayLike) -> float:
     0.3333333333333333
     """
     tp, _, fn, _ = _counts("recall", reference, answered)
-    return _defined(_ratio(*_floats(tp, tp + fn)), "recall is undefined: the reference holds no yes")
+    return _defined(ratio(*_floats(tp, tp + fn)), "recall is undefined: the reference holds no yes")
 
 
 def f1(reference: ArrayLike, answered: ArrayLike) -> float:

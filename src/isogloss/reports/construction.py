@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isogloss.errors import DataError
-from isogloss.files import whole_file
-from isogloss.reports.html import placed, printed_section, printed_table, render_page
+from isogloss.reports.html import placed, printed_section, printed_table, render_page, write_page
 from isogloss.reports.sections import Prose, Section, Table, check_sections
 from isogloss.reports.words import Banner
 
@@ -47,12 +46,7 @@ def write_construction_html(path: Path, context: ConstructionContext) -> None:
     DataError
         If the file can't be written, or two sections have one id.
     """
-    text = construction_html(context)
-    try:
-        with whole_file(path) as partial:
-            partial.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"can't write {path}: {error.strerror}") from error
+    write_page(path, construction_html(context))
 
 
 def construction_html(context: ConstructionContext) -> str:

@@ -60,7 +60,11 @@ def write_html(path: Path, context: ReportContext) -> None:
     DataError
         If the file can't be written, or two sections have one id.
     """
-    text = to_html(context)
+    write_page(path, to_html(context))
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole or not at all. Raises DataError where it can't be written."""
     try:
         with whole_file(path) as partial:
             partial.write_text(text, encoding="utf-8")

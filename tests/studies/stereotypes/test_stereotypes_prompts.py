@@ -11,7 +11,8 @@ from isogloss.errors import SettingError, UnknownNameError
 from isogloss.records import Item, Option
 from isogloss.studies.stereotypes import STUDY, StereotypeSettings
 from isogloss.studies.stereotypes.prompts import parts
-from isogloss.studies.stereotypes.wording import choice_wording, languages
+from isogloss.studies.stereotypes.wording import choice_wording
+from isogloss.studies.stereotypes.wording_file import languages
 
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
 
@@ -92,7 +93,7 @@ def test_neither_is_a_second_wording_with_a_third_letter() -> None:
 
 
 def test_wordings_ship_in_three_languages_and_can_be_a_file(tmp_path: Path) -> None:
-    assert languages() == ["en", "es", "pt"]
+    assert languages("choice") == ["en", "es", "pt"]
     own = tmp_path / "mine.toml"
     text = (Path(isogloss.__file__).parent / "studies/stereotypes/data/wordings/choice_es.toml").read_text("utf-8")
     own.write_text(text.replace("choice-es@1", "mine@1"), encoding="utf-8")

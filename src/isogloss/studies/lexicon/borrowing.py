@@ -13,6 +13,7 @@ from isogloss.metrics import (
     bootstrap_counts,
     f1_from_counts,
     percentile_interval,
+    ratio,
     resampled_sums,
     youden_j_from_counts,
 )
@@ -125,8 +126,7 @@ def _cross_rows(
         youden = youden_j_from_counts(true_plus[0], false_plus[0], false_minus[0], true_minus[0])
     else:
         n, score = np.moveaxis(totals, -1, 0)
-        values, youden = np.full(n.shape, np.nan), np.full(len(countries), np.nan)
-        np.divide(score, n, out=values, where=n > 0)
+        values, youden = ratio(score, n), np.full(len(countries), np.nan)
     low, high = percentile_interval(values[1:], confidence)
     low, high = (np.where(np.isnan(values[0]) | (n_items < 2), np.nan, end) for end in (low, high))
     for b, code in enumerate(countries):

@@ -13,6 +13,7 @@ from isogloss.metrics import (
     f1_from_counts,
     f1_yes_at_rate,
     mcc_from_counts,
+    ratio,
     youden_j_from_counts,
 )
 
@@ -57,12 +58,6 @@ REMARKS: Mapping[Key, str] = {
 """What a measure's name leaves open."""
 
 
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    quotient = np.full(whole.shape, np.nan)
-    np.divide(part, whole, out=quotient, where=whole > 0)
-    return quotient
-
-
 def _columns(sums: FloatArray) -> tuple[FloatArray, ...]:
     return tuple(np.moveaxis(sums, -1, 0))
 
@@ -71,7 +66,7 @@ def yes_no_measures(sums: FloatArray) -> Measures:
     """Measures of yes–no answers from `tally.YES_NO_SUMS`, (..., 8); each (...), NaN where undefined."""
     true_plus, false_plus, false_minus, true_minus, *unique = _columns(sums)
     n = true_plus + false_plus + false_minus + true_minus
-    share_plus = _share(true_plus + false_minus, n)
+    share_plus = ratio(true_plus + false_minus, n)
     f1 = f1_from_counts(true_plus, false_plus, false_minus)
     return {
         ("f1", None): f1,
@@ -79,9 +74,9 @@ def yes_no_measures(sums: FloatArray) -> Measures:
         ("delta_f1", YES_AT_RATE): f1 - f1_yes_at_rate(share_plus),
         ("youden_j", None): youden_j_from_counts(true_plus, false_plus, false_minus, true_minus),
         ("mcc", None): mcc_from_counts(true_plus, false_plus, false_minus, true_minus),
-        ("yes_share", None): _share(true_plus + false_plus, n),
-        (UNIQUE, None): _share(unique[0], unique[1]),
-        (ELSEWHERE, None): _share(unique[2], unique[3]),
+        ("yes_share", None): ratio(true_plus + false_plus, n),
+        (UNIQUE, None): ratio(unique[0], unique[1]),
+        (ELSEWHERE, None): ratio(unique[2], unique[3]),
     }
 
 
@@ -89,20 +84,20 @@ def choice_measures(sums: FloatArray) -> Measures:
     """Measures of multiple-choice answers from `tally.CHOICE_SUMS`, (..., 11); each (...), NaN where undefined."""
     n, exact, first_order, base, base_first_order, _, answer_size, *unique = _columns(sums)
     return {
-        ("adjusted_jaccard", None): _share(exact, n),
-        ("adjusted_jaccard_first_order", None): _share(first_order, n),
-        ("delta_adjusted_jaccard", FIRST_THREE): _share(exact - base, n),
-        ("delta_adjusted_jaccard_first_order", FIRST_THREE): _share(first_order - base_first_order, n),
-        ("mean_answer_size", None): _share(answer_size, n),
-        (UNIQUE, None): _share(unique[0], unique[1]),
-        (ELSEWHERE, None): _share(unique[2], unique[3]),
+        ("adjusted_jaccard", None): ratio(exact, n),
+        ("adjusted_jaccard_first_order", None): ratio(first_order, n),
+        ("delta_adjusted_jaccard", FIRST_THREE): ratio(exact - base, n),
+        ("delta_adjusted_jaccard_first_order", FIRST_THREE): ratio(first_order - base_first_order, n),
+        ("mean_answer_size", None): ratio(answer_size, n),
+        (UNIQUE, None): ratio(unique[0], unique[1]),
+        (ELSEWHERE, None): ratio(unique[2], unique[3]),
     }
 
 
 def label_measures(sums: FloatArray) -> Measures:
     """What the labels alone give from the number of + and of cells, (..., 2); each (...)."""
     plus, cells = _columns(sums)
-    share_plus = _share(plus, cells)
+    share_plus = ratio(plus, cells)
     return {
         ("share_plus", None): share_plus,
         ("f1", ALWAYS_YES): f1_always_yes(share_plus),
@@ -114,9 +109,9 @@ def question_measures(sums: FloatArray) -> Measures:
     """What the labels alone give of questions: their number, gold size, both baselines, (..., 4); each (...)."""
     n, gold_size, base, base_first_order = _columns(sums)
     return {
-        ("mean_gold_size", None): _share(gold_size, n),
-        ("adjusted_jaccard", FIRST_THREE): _share(base, n),
-        ("adjusted_jaccard_first_order", FIRST_THREE): _share(base_first_order, n),
+        ("mean_gold_size", None): ratio(gold_size, n),
+        ("adjusted_jaccard", FIRST_THREE): ratio(base, n),
+        ("adjusted_jaccard_first_order", FIRST_THREE): ratio(base_first_order, n),
     }
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
 
-from isogloss.registry import unknown_name
-from isogloss.study import Settings
+from isogloss.study import Settings, from_commas, known_names, setting_fault
 
 Format: TypeAlias = Literal["yes_no", "multiple_choice"]
 FORMATS: tuple[Format, ...] = ("yes_no", "multiple_choice")
@@ -58,20 +56,12 @@ class LexiconSettings(Settings):
     @field_validator("format", mode="before")
     @classmethod
     def _known_formats(cls, value: object) -> object:
-        names = _split(value)
-        if isinstance(names, tuple):
-            if not names:
-                raise _fault(f"at least one format is needed, of {', '.join(FORMATS)}")
-            for name in names:
-                if name not in FORMATS:
-                    raise _fault(str(unknown_name("format", str(name), FORMATS)))
-            return tuple(dict.fromkeys(names))
-        return names
+        return known_names("format", value, FORMATS)
 
     @field_validator("countries", mode="before")
     @classmethod
     def _from_commas(cls, value: object) -> object:
-        return _split(value)
+        return from_commas(value)
 
     @field_validator("countries")
     @classmethod
@@ -90,16 +80,5 @@ class LexiconSettings(Settings):
             return None
         value = DELIMITERS.get(value, value)
         if len(value) != 1 or value in '"\r\n':
-            raise _fault("expected one character, or comma, semicolon, tab, pipe")
+            raise setting_fault("expected one character, or comma, semicolon, tab, pipe")
         return value
-
-
-def _split(value: object) -> object:
-    """Text with commas, or a list, as a tuple; anything else as it is."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _fault(message: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{message}", {"message": message})

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.metrics import bbq_scores, bootstrap_counts, percentile_interval, resampled_sums
+from isogloss.metrics import bbq_scores, bootstrap_counts, resampled_sums
 from isogloss.metrics.bbq import SUMS, BbqScores
 from isogloss.records import Dataset, Estimate, Item, Status
 from isogloss.studies.stereotypes.bbq_items import BIASED, COUNTER
+from isogloss.studies.stereotypes.estimate import STUDY, with_interval
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
-STUDY = "stereotypes"
 CONTEXTS = {
     "accuracy_ambiguous": "ambig", "accuracy_disambiguated": "disambig", "s_amb": "ambig", "s_dis": "disambig",
     "bias_ambiguous": "ambig", "bias_disambiguated": "disambig",
@@ -134,9 +134,7 @@ def _estimates(
         counts = Counter(rows.statuses[k] for k in chosen)
         n_unbalanced = int(rows.unbalanced[chosen].sum())
         n_scored = counts.pop(Status.OK, 0)
-        value = None if np.isnan(draws[0]) else float(draws[0])
-        ends = percentile_interval(draws[1:], settings.confidence)
-        low, high = (None if value is None or np.isnan(end) else float(end) for end in ends)
+        value, low, high = with_interval(draws, settings.confidence)
         yield Estimate(
             study=STUDY, measure=measure, group=group, value=value, low=low, high=high,
             n_items=len({rows.items[k] for k in chosen}), n_answers=len(chosen), n_scored=n_scored,

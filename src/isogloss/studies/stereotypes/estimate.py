@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.metrics import bootstrap_counts, percentile_interval
+from isogloss.metrics import bootstrap_counts, percentile_interval, ratio
 from isogloss.records import Dataset, Estimate, Status
 from isogloss.studies.stereotypes import bbq
 from isogloss.studies.stereotypes.settings import StereotypeSettings
@@ -105,12 +105,7 @@ def _mean_over_terms(values: FloatArray, items: BoolArray, layout: Layout, weigh
     if not there.any():
         return np.full(len(weights), np.nan)
     shares = np.divide(100 * sums, n, out=np.zeros(n_terms), where=there)
-    return _ratio(weights @ shares, weights @ there.astype(np.float64))
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    found: FloatArray = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return found
+    return ratio(weights @ shares, weights @ there.astype(np.float64))
 
 
 def _of_series(
@@ -141,7 +136,7 @@ def _share_neither(one: Series, items: BoolArray, layout: Layout, weights: Float
         np.bincount(terms[of], minlength=len(layout.names)).astype(np.float64)
         for of in (is_scored, is_scored & one.neither)
     )
-    return _ratio(weights @ n_neither, weights @ n)
+    return ratio(weights @ n_neither, weights @ n)
 
 
 def _unit(layout: Layout) -> str:
@@ -175,14 +170,15 @@ def _estimate(
     settings: StereotypeSettings, method: str,
 ) -> Estimate:  # fmt: skip
     n_items, n_answers, n_scored, missing = coverage(one, items, about=about)
-    value, low, high = _with_interval(draws, settings.confidence)
+    value, low, high = with_interval(draws, settings.confidence)
     return Estimate(
         study=STUDY, measure=measure, group=group, value=value, low=low, high=high, n_items=n_items,
         n_answers=n_answers, n_scored=n_scored, missing=missing, method=method,
     )  # fmt: skip
 
 
-def _with_interval(draws: FloatArray, confidence: float) -> tuple[float | None, float | None, float | None]:
+def with_interval(draws: FloatArray, confidence: float) -> tuple[float | None, float | None, float | None]:
+    """Value and interval, from the value observed and then its draws; None for what has none."""
     if np.isnan(draws[0]):
         return None, None, None
     low, high = percentile_interval(draws[1:], confidence)
@@ -210,7 +206,7 @@ def _differences(
         names = {PAIR_MEASURE: "ss"} if layout.is_pairs else {name: name for name in ("ss", "lms", "icat")}
         for measure, name in names.items():
             draws = getattr(second, name) - getattr(first, name)
-            value, low, high = _with_interval(draws, settings.confidence)
+            value, low, high = with_interval(draws, settings.confidence)
             yield Estimate(
                 study=STUDY, measure=f"{measure}_difference", group=group, value=value, low=low, high=high, n_items=n,
                 n_answers=n, n_scored=n,

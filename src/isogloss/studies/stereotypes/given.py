@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Mapping, Sequence
 from io import StringIO
@@ -12,7 +11,7 @@ from pathlib import Path
 from isogloss.errors import DataError
 from isogloss.records import Condition, Dataset
 from isogloss.studies.stereotypes import bbq
-from isogloss.studies.stereotypes.items import first_repeated, read_text
+from isogloss.studies.stereotypes.items import first_repeated, read_text, whole_json
 from isogloss.studies.stereotypes.prompts import ask
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 from isogloss.study import Given
@@ -31,7 +30,7 @@ def given(path: Path, dataset: Dataset, settings: StereotypeSettings) -> tuple[d
     if bbq.is_bbq(dataset):
         return bbq.given(path, dataset, settings)
     text = read_text(path)
-    whole = _json(text)
+    whole = whole_json(text)
     if isinstance(whole, dict) and whole and all(isinstance(part, list) for part in whole.values()):
         scores = _predictions(whole, path)
     elif set(PAIR_COLUMNS) <= {name.strip() for name in text.partition("\n")[0].split(",")}:
@@ -39,13 +38,6 @@ def given(path: Path, dataset: Dataset, settings: StereotypeSettings) -> tuple[d
     else:
         return None
     return {"rule": ["given"]}, _matched(scores, path, dataset, settings)
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return None
 
 
 def _predictions(whole: Mapping[str, object], path: Path) -> dict[str, float]:

@@ -76,7 +76,7 @@ def _read(source: Source, settings: StereotypeSettings) -> tuple[str, list[Item]
     text = read_text(path)
     if text.lstrip()[:1] in ("{", "["):
         first = text.lstrip().split("\n", 1)[0]
-        whole = _whole_json(text)
+        whole = whole_json(text)
         if isinstance(whole, dict) and "data" in whole:
             return str(source), *_stereoset(whole, path, settings)
         if '"question_polarity"' in first:
@@ -242,7 +242,7 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path} is not UTF-8 text: byte {error.start}; {EXPECTED}") from error
 
 
-def _whole_json(text: str) -> object:
+def whole_json(text: str) -> object:
     """A file that is one JSON value; None where it isn't."""
     try:
         return json.loads(text)

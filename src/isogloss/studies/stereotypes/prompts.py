@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isogloss.errors import SettingError
-from isogloss.records import AnswerForm, Condition, Dataset, Item, Message, Option, Prompt
+from isogloss.records import AnswerForm, Condition, Dataset, Item, Message, Prompt
 from isogloss.studies.stereotypes import bbq
 from isogloss.studies.stereotypes.items import ANTI, STEREOTYPE, UNRELATED
 from isogloss.studies.stereotypes.settings import ANY, Rule, StereotypeSettings
@@ -164,8 +164,3 @@ def _choice(item: Item, condition: Condition, settings: StereotypeSettings) -> P
         template = wording.pair if within else wording.two
     form = AnswerForm(kind="letter", n_options=3 if settings.neither else 2)
     return Prompt.make((Message(role="user", content=template.render(values)),), form=form)
-
-
-def option_of(item: Item, role: str) -> Option | None:
-    """The sentence of a role."""
-    return next((option for option in item.options if option.role == role), None)

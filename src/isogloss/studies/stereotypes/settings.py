@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
 
-from isogloss.registry import unknown_name
-from isogloss.study import Settings
+from isogloss.study import Settings, from_commas, known_names
 
 Rule: TypeAlias = Literal[
     "causal", "causal_per_token", "total", "per_token", "masked", "next_sentence", "crows_pairs", "forced_choice",
@@ -60,33 +58,14 @@ class StereotypeSettings(Settings):
     @field_validator("rule", mode="before")
     @classmethod
     def _known_rules(cls, value: object) -> object:
-        names = _split(value)
-        if isinstance(names, tuple):
-            if not names:
-                raise _fault(f"at least one rule is needed, of {', '.join(RULES)}")
-            for name in names:
-                if name not in RULES:
-                    raise _fault(str(unknown_name("rule", str(name), RULES)))
-            return tuple(dict.fromkeys(names))
-        return names
+        return known_names("rule", value, RULES)
 
     @field_validator("countries", "categories", mode="before")
     @classmethod
     def _from_commas(cls, value: object) -> object:
-        return _split(value)
+        return from_commas(value)
 
     @field_validator("split", "sample", "rounding", "model", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         return None if value in ("", "all", "none") else value
-
-
-def _split(value: object) -> object:
-    """Text with commas, or a list, as a tuple; anything else as it is."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _fault(message: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{message}", {"message": message})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.metrics import ratio
 from isogloss.records import Dataset, Status
 from isogloss.studies.stereotypes.items import ANTI, STEREOTYPE, UNRELATED
 from isogloss.studies.stereotypes.prompts import NEITHER
@@ -162,8 +163,7 @@ def _mean_by(at: IntArray, values: FloatArray, n: int) -> FloatArray:
     use = ~np.isnan(values)
     counts = np.bincount(at[use], minlength=n).astype(np.float64)
     sums = np.bincount(at[use], weights=values[use], minlength=n)
-    found: FloatArray = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
-    return found
+    return ratio(sums, counts)
 
 
 def coverage(series: Series, items: BoolArray, *, about: tuple[int, ...]) -> tuple[int, int, int, dict[Status, int]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from isogloss.errors import SettingError
 from isogloss.prompts import Template
-from isogloss.registry import unknown_name
+from isogloss.studies.stereotypes.wording_file import shipped, table_of
 
-FOLDER = Path(__file__).parent / "data" / "wordings"
 KEYS = ("name", "language", "author", "two", "neither", "pair", "pair_neither", "answers", "unknown")
 FIELDS = {
     "two": {"context", "a", "b"}, "neither": {"context", "a", "b", "c"}, "pair": {"a", "b"},
@@ -40,11 +38,6 @@ class ChoiceWording(NamedTuple):
     """Ways to say that a text doesn't tell (EsBBQ)."""
 
 
-def languages() -> list[str]:
-    """Of the wordings that ship."""
-    return sorted(path.stem.removeprefix("choice_") for path in FOLDER.glob("choice_*.toml"))
-
-
 @cache
 def choice_wording(wording: str) -> ChoiceWording:
     """The wording of a language that ships, or of a TOML file.
@@ -57,19 +50,8 @@ def choice_wording(wording: str) -> ChoiceWording:
         For a file that is missing, isn't TOML, or lacks a key or field.
     """
     is_file = wording.endswith(".toml") or "/" in wording
-    if not is_file:
-        language = wording.split("-")[0].lower()
-        if language not in languages():
-            raise unknown_name("wording", wording, languages(), hint="or give wording=FILE.toml")
-        path = FOLDER / f"choice_{language}.toml"
-    else:
-        path = Path(wording)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path} can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is no TOML file: {error}") from error
+    path = Path(wording) if is_file else shipped("choice", wording, kind="wording", hint="or give wording=FILE.toml")
+    table = table_of(path)
     lacking = [key for key in (*KEYS, "none") if key not in table]
     if lacking:
         raise SettingError(f"{path} has no {lacking[0]!r}; a wording has {', '.join((*KEYS, 'none'))}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,12 +11,11 @@ from isogloss.annotation import Form
 from isogloss.construction import WaitingError
 from isogloss.errors import SettingError
 from isogloss.prompts import Template
-from isogloss.registry import unknown_name
+from isogloss.studies.stereotypes.wording_file import shipped, table_of
 
 if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig, Country
 
-FOLDER = Path(__file__).parents[1] / "data" / "wordings"
 TEXTS = ("context", "stereotype", "anti_stereotype")
 """Of a triple, without the unrelated sentence."""
 KEYS = {
@@ -63,21 +61,9 @@ def words(wanted: str, task: str) -> Words:
         For a file that is missing, isn't TOML, or lacks a key or has a field that nothing fills in.
     """
     is_file = wanted.endswith(".toml") or "/" in wanted
-    if is_file:
-        path = Path(wanted)
-    else:
-        language = wanted.split("-")[0].lower()
-        known = sorted(path.stem.removeprefix("people_") for path in FOLDER.glob("people_*.toml"))
-        if language not in known:
-            hint = 'give a file of your own: validation.wording = "FILE.toml"'
-            raise unknown_name("wording for people", wanted, known, hint=hint)
-        path = FOLDER / f"people_{language}.toml"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path} can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is no TOML file: {error}") from error
+    hint = 'give a file of your own: validation.wording = "FILE.toml"'
+    path = Path(wanted) if is_file else shipped("people", wanted, kind="wording for people", hint=hint)
+    table = table_of(path)
     for key in ("name", "language"):
         if not isinstance(table.get(key), str):
             raise SettingError(f"{path} has no text {key!r}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from isogloss.errors import SettingError
 from isogloss.prompts import Template
-from isogloss.registry import unknown_name
-
-FOLDER = Path(__file__).parents[1] / "data" / "wordings"
+from isogloss.studies.stereotypes.wording_file import shipped, table_of
 
 
 class Wording(NamedTuple):
@@ -34,25 +31,17 @@ def wording(task: str, wanted: str, fields: frozenset[str]) -> Wording:
     """
     if wanted.endswith(".toml"):
         return _read(Path(wanted), fields)
-    language = wanted.split("-")[0].lower()
-    known = sorted(path.stem.removeprefix(f"{task}_") for path in FOLDER.glob(f"{task}_*.toml"))
-    if language not in known:
-        raise unknown_name(f"wording of '{task}'", wanted, known, hint='give a file of your own: wording = "FILE.toml"')
-    return _shipped(task, language, fields)
+    hint = 'give a file of your own: wording = "FILE.toml"'
+    return _read_once(shipped(task, wanted, kind=f"wording of '{task}'", hint=hint), fields)
 
 
 @cache
-def _shipped(task: str, language: str, fields: frozenset[str]) -> Wording:
-    return _read(FOLDER / f"{task}_{language}.toml", fields)
+def _read_once(path: Path, fields: frozenset[str]) -> Wording:
+    return _read(path, fields)
 
 
 def _read(path: Path, fields: frozenset[str]) -> Wording:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path} can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is no TOML file: {error}") from error
+    table = table_of(path)
     for key in ("name", "prompt"):
         if not isinstance(table.get(key), str):
             raise SettingError(f"{path} has no text {key!r}")
