@@ -190,6 +190,7 @@ async def test_bodiless_replies_and_http_1_0(server: Server) -> None:
         (OK + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok", "cut", "packed as 'br', which wasn't asked for"),
         (OK + b"Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\n" + gzip.compress(b"a")[:9], "cut", "too early"),
     ],
+    ids=["short", "chunks cut", "header cut", "nothing", "another protocol", "br", "packed cut"],
 )
 async def test_a_broken_reply_is_named(server: Server, sent: bytes, kind: str, words: str) -> None:
     server.answer, server.closes = lambda n: sent, True
