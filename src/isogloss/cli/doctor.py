@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib import metadata, util
 
 import typer
 
@@ -17,6 +16,8 @@ KEYS = {"OPENAI_API_KEY": "openai/…", "ANTHROPIC_API_KEY": "anthropic/…"}
 
 def doctor(json: options.Json = False) -> None:
     """Say what works on this machine, and what to do about the rest. Nothing is sent anywhere."""
+    from importlib import metadata, util
+
     from isogloss.models.weights import available
 
     variables = environment()
