@@ -22,7 +22,7 @@ from isogloss.run.analyse import held_plan
 from isogloss.run.folder import RunFolder
 from isogloss.run.plan import plan_digest, rows
 from isogloss.run.progress import Observer
-from isogloss.study import Finding, Source, Study
+from isogloss.study import Finding, Given, Source, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,17 +149,14 @@ def score_responses(
 
     study = find_study(study)
     given = dict(settings or {})
+    read_own = study.given if isinstance(responses, str | Path) else None
+    table = _filled(read_responses(responses), responses) if read_own is None else []
     parsed = split_settings(study, given)[0]
     dataset = load(study, data, parsed)
-    table = None
-    if study.given is not None and isinstance(responses, str | Path):
-        found = study.given(Path(responses), dataset, parsed)
-        if found is not None:
-            given, table = {**given, **found[0]}, found[1]
-    if table is None:
-        table = read_responses(responses)
-    if not table:
-        raise DataError(f"{responses} holds no response")
+    if read_own is not None:
+        found = read_own(Path(str(responses)), dataset, parsed)
+        more, own = found if found is not None else ({}, read_responses(responses))
+        given, table = {**given, **more}, _filled(own, responses)
     names = tuple(dict.fromkeys(row.model for row in table))
     n_repeats = max(row.repeat for row in table)
     job = settle(study, dataset, given, models=names, seed=seed, limit=limit, repeats=n_repeats)
@@ -173,3 +170,10 @@ def score_responses(
     opened = Run(folder.path, study=job.study)
     opened.score()
     return opened
+
+
+def _filled(table: list[Given], responses: object) -> list[Given]:
+    """The results that there are. Raises DataError where there is none."""
+    if not table:
+        raise DataError(f"{responses} holds no response")
+    return table
