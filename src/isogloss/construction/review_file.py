@@ -1,6 +1,7 @@
 """A table that a person may correct: written for a spreadsheet, its decisions read back and kept.
 
-Cells that a spreadsheet would take for a formula get an apostrophe before them, which is taken off when read.
+Texts that a spreadsheet would take for a formula, a number or a date get an apostrophe before them, which is taken off
+when read: ids, by which a row is known again, may look like numbers ("12e4").
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 
+from isogloss.annotation.cells import guarded, unguarded
 from isogloss.errors import DataError
 from isogloss.files import whole_file
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 DECISION = "decision"
 
 
@@ -37,16 +38,7 @@ def write_review(path: Path, rows: Sequence[Mapping[str, object]], columns: Sequ
 
 
 def _safe(cell: object) -> str:
-    text = "" if cell is None else str(cell)
-    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return guarded(cell) if isinstance(cell, str) else "" if cell is None else str(cell)
 
 
 def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> dict[tuple[str, ...], str]:
@@ -77,5 +69,5 @@ def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> d
             continue
         if decision not in allowed:
             raise DataError(f"{path} row {number}: decision {decision!r}; expected {' or '.join(allowed)}, or nothing")
-        found[tuple((row[key] or "").removeprefix("'") for key in keys)] = decision
+        found[tuple(unguarded(row[key] or "") for key in keys)] = decision
     return found

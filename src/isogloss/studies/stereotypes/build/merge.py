@@ -84,7 +84,8 @@ class _Found(NamedTuple):
 def merge(workshop: Workshop) -> Tables:
     """Merge what was retrieved, write pairs to look at to review/borderline.csv, and say how much is still unseen.
 
-    A pair that a person decided there goes before any similarity, in both directions.
+    A pair that a person decided there goes before any similarity, in both directions; decisions on claims that aren't
+    there at present stay in the file.
 
     Raises
     ------
@@ -117,7 +118,10 @@ def merge(workshop: Workshop) -> Tables:
         key=lambda row: (str(row["country"]), str(row["category"]), fold(str(row["group"])), str(row["id"]))
     )
     listed.sort(key=lambda row: (row["merged"], -float(str(row["similarity"])), str(row["a_id"]), str(row["b_id"])))
-    write_review(review, [{**row, "merged": "yes" if row["merged"] else "no"} for row in listed], REVIEW_COLUMNS)
+    shown = [{**row, "merged": "yes" if row["merged"] else "no"} for row in listed]
+    if absent := _of_absent(decided, listed):
+        workshop.tell(f"{len(absent):,} decisions in {REVIEW} are on claims that aren't there, or are never compared")
+    write_review(review, [*shown, *absent], REVIEW_COLUMNS)
     return {
         "stereotypes": stereotypes,
         "merges": merges,
@@ -137,6 +141,12 @@ def _decisions(read: Mapping[tuple[str, ...], str], path: str) -> dict[tuple[str
                 f"{path}: {a} and {b} are called same in one row and different in another; keep one of them"
             )
     return found
+
+
+def _of_absent(decided: Decisions, listed: Table) -> Table:
+    """Decisions on pairs of which one claim isn't there at present: kept, for when it is again."""
+    there = {(str(row["a_id"]), str(row["b_id"])) for row in listed}
+    return [{"a_id": a, "b_id": b, "decision": word} for (a, b), word in decided.items() if (a, b) not in there]
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[str, ...], list[Row]]:
