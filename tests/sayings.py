@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from isogloss.annotation import Field, Form
-from isogloss.construction import Construction, Sheet, Step, Table, Tables, WaitingError, Workshop
+from isogloss.construction import Construction, Requests, Sheet, Step, Table, Tables, WaitingError, Workshop
 from isogloss.construction.review_file import read_decisions, write_review
 from isogloss.errors import SettingError
 from isogloss.records import AnswerForm, Dataset, Message, Prompt, Record, Sampling, Status
@@ -131,9 +131,9 @@ STEPS = (
     Step(
         name="collect", title="Collect sayings", by="model", reads=(), writes=("collected",), make=collect,
         settings=lambda config: [config.models, config.prompts, config.rounds],
-        forecast=lambda workshop: dict.fromkeys(
-            workshop.config.models, workshop.config.prompts * workshop.config.rounds
-        ),
+        forecast=lambda workshop: [
+            Requests(model, prompts_of(workshop.config), workshop.config.rounds, 50) for model in workshop.config.models
+        ],
     ),
     Step(
         name="fold", title="Fold equal ones", by="rule", reads=("collected",), writes=("sayings", "folds"), make=fold,

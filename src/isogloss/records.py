@@ -43,7 +43,7 @@ class Status(StrEnum):
     TRUNCATED = "truncated"
     """The reply stops at the token limit, or its reasoning never ends."""
     FAILED = "failed"
-    """No reply came (network, server, malformed body); asked again by the same command."""
+    """No reply came (network, server, malformed body); asked again by the same command, unless the fault is final."""
     MISSING = "missing"
     """Never asked."""
 
@@ -118,13 +118,14 @@ class Message(Record):
 class AnswerForm(Record):
     """The replies that a prompt allows: what a grammar may enforce and a scripted informant keeps to."""
 
-    kind: Literal["one_of", "number_list", "letter", "text", "next_sentence", "shared_tokens"]
-    """The last two ask for a way of scoring candidates: by the next-sentence head (score of "follows", a log-odds),
-    or, for the two of a pair, each with its tokens that both share masked one at a time (CrowS-Pairs)."""
+    kind: Literal["one_of", "number_list", "letter", "rows", "text", "next_sentence", "shared_tokens"]
+    """`rows`: a JSON list of objects with the same keys. The last two ask for a way of scoring candidates: by the
+    next-sentence head (score of "follows", a log-odds), or, for the two of a pair, each with its tokens that both share
+    masked one at a time (CrowS-Pairs)."""
     choices: tuple[str, ...] = ()
-    """For `one_of`: the allowed replies. By convention the affirmative comes first."""
+    """For `one_of`: the allowed replies. By convention the affirmative comes first. For `rows`: the keys, in order."""
     n_options: int = 0
-    """For `number_list` and `letter`: how many options are listed."""
+    """For `number_list` and `letter`: how many options are listed. For `rows`: how many rows there are at most."""
     max_chosen: int | None = None
     """For `number_list`: how many may be named at most."""
 
@@ -241,6 +242,14 @@ class Response(Record):
     """Unix time, seconds."""
     passing: bool = Field(False, exclude=True)
     """A failed call whose fault another try may mend. Of this call only: not kept in the ledger."""
+    final: bool = False
+    """A failed call that no other try can mend, as the prompt isn't one for this model (longer than its context): it
+    isn't asked again."""
+
+    @property
+    def is_due_again(self) -> bool:
+        """Whether the same command asks it again."""
+        return self.status is Status.FAILED and not self.final
 
     @property
     def is_unmetered(self) -> bool:
@@ -251,6 +260,8 @@ class Response(Record):
     def _content_if_ok(self) -> Self:
         if self.status is Status.OK and self.text is None and self.candidate_logprobs is None:
             raise ValueError("a response that is 'ok' has a text or candidate log-probabilities")
+        if self.final and (self.passing or self.status is not Status.FAILED):
+            raise ValueError(f"only a failed call can be final, and none that may pass, got {self.status.value!r}")
         return self
 
 

@@ -154,6 +154,10 @@ class Study:
     """The study's own part of the report, in order; None for the plain table of estimates."""
     headline: tuple[str, ...] = ()
     """The few measures that end a command on the terminal; empty for all."""
+    apart: str = ""
+    """Group key whose words never stand in one printed table, e.g. "format"; empty where all may."""
+    scoring: tuple[str, ...] = ()
+    """Settings that only change how answers are scored: they may change for a run that has been asked."""
     samples: Mapping[str, Path] = field(default_factory=dict)
     """Small own data sets by name; the first is the default of the demo."""
     default_max_tokens: int = 256

@@ -8,6 +8,7 @@ import pytest
 
 from isogloss.annotation import Fault, Field, Form, Together, read_sheet, sheet_task
 from isogloss.annotation.cells import is_error, is_mangled
+from isogloss.annotation.reading import read_field
 from isogloss.errors import DataError
 
 VALIDATE = Form(
@@ -62,7 +63,7 @@ def values(reading):
 def test_separators_and_encodings_of_spreadsheets_are_read(tmp_path, separator, encoding):
     reading = read(tmp_path, lines(1, 2, 3, 4, 5, separator=separator), encoding=encoding)
     assert [rating.values["value"] for rating in reading.ratings] == [1, 2, 3, 4, 5]
-    assert (reading.faults, reading.unfilled, reading.notes) == ([], [], [])
+    assert (reading.faults, reading.unfilled, reading.notes, reading.warnings) == ([], [], [], [])
 
 
 def test_excels_line_that_names_the_separator_is_no_row(tmp_path):
@@ -165,6 +166,47 @@ def test_one_column_sorted_alone_is_noticed(tmp_path):
     )  # fmt: skip
 
 
+MANY = [{"item_id": f"s{n}", "claim": f"dicho {n} de la costa"} for n in range(1, 15)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [
+        ("1,1,1,2,2,2,2,3,3,4,5,5", "ascending"),
+        ("5,5,4,4,4,3,3,2,2,1,1,1", "descending"),
+        ("?,1,1,2,2,2,2,3,3,4,5,5,5", "ascending"),
+        ("1,1,1,2,2,,2,2,3,3,4,5,5", "ascending"),
+        ("1,1,1,2,2,2,3,3,4,5,5", ""),  # eleven
+        ("1,1,1,1,1,1,1,1,5,5,5,5", ""),  # two values
+        ("1,1,1,2,2,2,2,3,3,5,4,5", ""),
+        ("3,3,3,3,3,3,3,3,3,3,3,3", ""),
+    ],
+)
+def test_answers_that_stand_in_order_are_kept_with_a_warning(tmp_path, typed, way):
+    answers = typed.split(",")
+    body = [f"{row['claim']},{value},{row['item_id']},validate,a1" for row, value in zip(MANY, answers, strict=False)]
+    reading = read(tmp_path, "\n".join([HEAD, *body]), rows=MANY[: len(answers)])
+    assert len(reading.ratings) == sum(map(bool, answers))
+    assert (reading.faults, reading.notes) == ([], [])
+    assert reading.warnings == (
+        [
+            f"column '¿Cuánto?': the answers stand in {way} order from top to bottom, which a random order of rows "
+            "hardly gives: was this column sorted alone? Then they are beside the wrong texts: move the sheet away, "
+            "export anew with --task validate, and have it filled in again. If whole rows were sorted, all is well"
+        ]
+        if way
+        else []
+    )
+
+
+def test_rows_that_came_back_before_are_neither_missing_nor_still_to_do(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text(lines(1, "", "", 4), encoding="utf-8")
+    reading = read_sheet(path, VALIDATE, {"a1": ROWS}, answered={"a1": {"s2", "s5"}, "a2": {"s3"}})
+    assert list(values(reading)) == ["s1", "s4"]
+    assert (reading.faults, reading.unfilled) == ([], [4])
+
+
 def test_a_shown_text_that_became_a_date_is_named(tmp_path):
     rows = [{"item_id": "s1", "claim": "3-5"}]
     reading = read(tmp_path, HEAD + "\n05-mar,4,s1,validate,a1\n", rows=rows)
@@ -196,6 +238,22 @@ def test_workbooks_with_real_numbers_and_dates_are_read(tmp_path):
     assert "'True' is none of" in reading.faults[1].message
 
 
+def test_a_second_worksheet_with_the_key_columns_is_named_and_left_alone(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["notes of mine"])
+    for name, value in (("rows", 4), ("copy", 1)):
+        page = book.create_sheet(name)
+        page.append(HEAD.split(","))
+        page.append([ROWS[0]["claim"], value, "s1", "validate", "a1"])
+    book.save(tmp_path / "x.xlsx")
+    reading = read_sheet(tmp_path / "x.xlsx", VALIDATE, {"a1": ROWS[:1]})
+    assert values(reading) == {"s1": {"value": 4}}
+    assert reading.warnings == [
+        "only the worksheet 'rows' is read, and 'copy' left alone, though the columns item_id, task, rater are there, "
+        "too: if the answers are there, save it as a file of its own and import that"
+    ]
+
+
 def review(tmp_path, *said):
     body = [
         ",".join((row["text"], *cells, row["item_id"], "review", "a1")) for row, cells in zip(TEXTS, said, strict=False)
@@ -221,11 +279,18 @@ def test_a_reason_that_is_needed_and_a_text_that_has_no_use_are_named(tmp_path):
     )  # fmt: skip
     assert [rating.item_id for rating in reading.ratings] == ["t5"]
     assert reading.faults == [
-        Fault(2, "column 'Reason' is empty, but 'reject' needs it"),
-        Fault(3, "'edit' needs at least one of 'New text'"),
-        Fault(4, "a text in 'New text' goes with 'edit' only"),
+        Fault(2, "column 'Reason' is empty, but 'rechazar' needs it"),
+        Fault(3, "'corregir' needs at least one of 'New text'"),
+        Fault(4, "a text in 'New text' goes with 'corregir' only"),
         Fault(5, "column 'Decision' is empty"),
     ]
+
+
+def test_a_word_that_is_no_choice_is_answered_with_the_labels_that_the_sheet_shows(tmp_path):
+    reading = review(tmp_path, ("quizá", "", ""))
+    assert reading.faults == [Fault(2, "column 'Decision': 'quizá' is none of aceptar, corregir, rechazar")]
+    bare = REVIEW.fields[0].model_copy(update={"labels": ()})
+    assert read_field(bare, "quizá", "es") == (None, "'quizá' is none of accept, edit, reject")
 
 
 def test_a_reason_that_became_a_date_or_an_error_is_named(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isogloss.annotation import Field, Form, cells, read_sheet, sheet_task, write_sheets
 from isogloss.annotation.cells import guarded, needs_guard, unguarded
 from isogloss.annotation.language import is_right_to_left, list_separator
-from isogloss.errors import DataError, SettingError
+from isogloss.errors import SettingError
 
 FORM = Form(
     task="validate",
@@ -152,14 +152,53 @@ def test_a_begun_sheet_is_left_as_it_is_and_a_fresh_one_is_written_anew(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_a_begun_sheet_whose_rows_are_others_now_stops_the_export_and_nothing_is_written(tmp_path, kind):
-    [path] = write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=[kind])
-    fill(path, {"s1": "5"})
-    before = path.read_bytes()
-    with pytest.raises(DataError, match=rf"validate-a1.{kind} has been begun, and its rows are others now"):
-        write_sheets(FORM, {"a0": ROWS, "a1": ROWS[1:]}, tmp_path, seed=0, formats=[kind])
+def test_a_begun_sheet_whose_rows_are_others_now_stays_and_the_new_one_goes_beside(tmp_path, kind):
+    [path] = write_sheets(FORM, {"a1": ROWS[1:]}, tmp_path, seed=0, formats=[kind])
+    fill(path, {"s2": "5"})
+    before, said = path.read_bytes(), []
+    paths = write_sheets(FORM, {"a1": ROWS, "a0": ROWS}, tmp_path, seed=0, formats=[kind], tell=said.append)
+    assert [one.name for one in paths] == [f"validate-a1-2.{kind}", f"validate-a0.{kind}"]
     assert path.read_bytes() == before
-    assert not list(tmp_path.glob("validate-a0*"))
+    assert said == [
+        f"{path} has been begun with other rows, or is no sheet: it stays as it is, and a new one goes beside"
+    ]
+    assert len(read_sheet(paths[0], FORM, {"a1": ROWS}).unfilled) == 5
+    fill(paths[0], {"s1": "4"})
+    assert write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=[kind]) == paths[:1]
+    assert write_sheets(FORM, {"a1": ROWS[2:]}, tmp_path, seed=0, formats=[kind])[0].name == f"validate-a1-3.{kind}"
+
+
+def test_a_begun_workbook_takes_the_csv_sheet_beside_it_to_the_next_number(tmp_path):
+    _, book = write_sheets(FORM, {"a1": ROWS[1:]}, tmp_path, seed=0, formats=["csv", "xlsx"])
+    fill(book, {"s2": "5"})
+    paths = write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv", "xlsx"])
+    assert [path.name for path in paths] == ["validate-a1-2.csv", "validate-a1-2.xlsx"]
+
+
+def test_a_number_that_is_another_raters_code_is_passed_over(tmp_path):
+    [path, other] = write_sheets(FORM, {"a1": ROWS[1:], "A1-2": ROWS}, tmp_path, seed=0, formats=["csv"])
+    fill(path, {"s2": "5"})
+    paths = write_sheets(FORM, {"a1": ROWS, "A1-2": []}, tmp_path, seed=0, formats=["csv"])
+    assert [one.name for one in paths] == ["validate-a1-3.csv"]
+    assert sorted(row["rater"] for row in csv_rows(other)) == ["A1-2"] * 5
+
+
+def test_rows_that_came_back_already_do_not_go_out_again(tmp_path):
+    answered = {"a1": {"s1", "s2", "gone"}, "a2": {row["item_id"] for row in ROWS}}
+    paths = write_sheets(
+        FORM, {"a1": ROWS, "a2": ROWS, "a3": ROWS}, tmp_path, seed=0, formats=["csv"], answered=answered
+    )
+    assert [path.name for path in paths] == ["validate-a1.csv", "validate-a3.csv"]
+    assert sorted(row["item_id"] for row in csv_rows(paths[0])) == ["'1e5", "s3", "s4"]
+    assert len(csv_rows(paths[1])) == 5
+
+
+def test_a_begun_sheet_that_holds_what_is_left_among_rows_that_came_back_stays_the_sheet(tmp_path):
+    [path] = write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv"])
+    fill(path, {"s1": "5", "s2": "4"})
+    answered = {"a1": {"s1", "s2"}}
+    assert write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv"], answered=answered) == [path]
+    assert len(csv_rows(path)) == 5
 
 
 def test_a_sheet_nobody_has_begun_gives_way_to_new_rows(tmp_path):
@@ -170,8 +209,9 @@ def test_a_sheet_nobody_has_begun_gives_way_to_new_rows(tmp_path):
 
 def test_a_file_of_somebody_else_under_the_name_is_not_written_over(tmp_path):
     (tmp_path / "validate-a1.csv").write_text("my,notes\n1,2\n")
-    with pytest.raises(DataError, match="isn't a sheet of isogloss"):
-        write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv"])
+    [path] = write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv"])
+    assert path.name == "validate-a1-2.csv"
+    assert (tmp_path / "validate-a1.csv").read_text() == "my,notes\n1,2\n"
 
 
 def test_a_rater_without_rows_gets_no_sheet(tmp_path):

@@ -81,9 +81,11 @@ def test_sheets_go_out_and_come_back_and_the_build_goes_on(isogloss):
     assert isogloss("annotate", "status", "b").stdout == "judge  a1  0 of 4 rows back\njudge  a2  0 of 4 rows back\n"
     done = isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
     assert done.stdout == "b/sheets/judge-a1.csv: 4 rows of a1 kept for judge\n"
+    assert done.stderr == "rows still to come: a2 4\n"
     assert isogloss("annotate", "status", "b").stdout == "judge  a1  4 of 4 rows back\njudge  a2  0 of 4 rows back\n"
     isogloss(*BUILD, code=3)
-    isogloss("annotate", "import", "b", "b/sheets/judge-a2.csv")
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a2.csv")
+    assert done.stderr == "all rows are back: run the same 'isogloss build' again to go on\n"
     shown = json.loads(isogloss(*BUILD, "--json").stdout)
     assert shown["tables"]["judged"] == 4
     kept = Path("b/dataset/sayings.txt").read_text().splitlines()
@@ -115,7 +117,8 @@ def test_faulty_rows_are_named_and_left_out_and_the_rest_is_kept(isogloss):
     [named] = [line for line in done.stderr.splitlines() if "judge-a1.csv row " in line]
     assert "7" in named
     assert done.stderr.splitlines()[-1] == (
-        "faults: 1. Nothing of such rows is kept; rows without fault are (6). Mend the sheet and import it again"
+        "faults: 1. Nothing of such rows is kept; rows without fault are (6). Mend the sheet and import it again; rows "
+        "that it lacks go out with 'isogloss annotate export b'"
     )
     assert values_of("a1") == {"rain-makes-friends": 1, "a-full-net-is-heavy": 4}
     fill("b/sheets/judge-a1.csv", VALUES)
@@ -130,6 +133,58 @@ def test_a_later_sheet_takes_the_place_of_an_earlier_one(isogloss):
         isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
     assert set(values_of("a1").values()) == {2}
     assert len(Path("b/ratings.jsonl").read_text().splitlines()) == 8
+
+
+def test_only_rows_without_an_answer_go_out_again_and_a_named_task_has_all(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    first = Path("b/sheets/judge-a1.csv").read_bytes()
+    fill("b/sheets/judge-a1.csv", VALUES | {"late-is-late": "", "the-coast-waits": ""})
+    fill("b/sheets/judge-a2.csv", VALUES)
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv", "b/sheets/judge-a2.csv")
+    assert "2 rows of a1 kept for judge, 2 not filled in yet" in done.stdout
+    assert done.stderr == "rows still to come: a1 2\n"
+    assert isogloss("annotate", "export", "b", "--format", "csv").stdout == "b/sheets/judge-a1.csv\n"  # as it is
+    Path("b/sheets/judge-a1.csv").unlink()
+    isogloss("annotate", "export", "b", "--format", "csv")
+    assert len(Path("b/sheets/judge-a1.csv").read_text("utf-8-sig").splitlines()) == 3
+    fill("b/sheets/judge-a1.csv", VALUES)
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a1.csv")
+    assert done.stdout == "b/sheets/judge-a1.csv: 2 rows of a1 kept for judge\n"
+    assert values_of("a1") == {item: int(value) for item, value in VALUES.items()}
+    assert "nobody is asked anything in b now" in isogloss("annotate", "export", "b", code=1).stderr
+    done = isogloss("annotate", "export", "b", "--task", "judge", "--format", "csv")
+    assert done.stdout == "b/sheets/judge-a1-2.csv\nb/sheets/judge-a2.csv\n"
+    assert done.stderr.startswith("b/sheets/judge-a1.csv has been begun with other rows, or is no sheet: it stays as")
+    assert Path("b/sheets/judge-a1-2.csv").read_bytes() == first
+    fill("b/sheets/judge-a1-2.csv", {"late-is-late": "2"})
+    done = isogloss("annotate", "import", "b", "b/sheets/judge-a1-2.csv")
+    assert done.stdout == "b/sheets/judge-a1-2.csv: 1 rows of a1 kept for judge\n"
+
+
+def test_two_sheets_of_one_rater_in_one_command_make_up_for_each_other(isogloss):
+    isogloss("annotate", "export", "b", "--format", "csv")
+    path = Path("b/sheets/judge-a1.csv")
+    fill(str(path), VALUES)
+    titles, *rows = path.read_text("utf-8-sig").splitlines()
+    for name, part in (("one.csv", rows[:2]), ("two.csv", rows[2:])):
+        Path(name).write_text("\n".join([titles, *part]) + "\n", encoding="utf-8")
+    done = isogloss("annotate", "import", "b", "one.csv", code=1)
+    assert "one.csv: 2 rows are missing from the sheet: " in done.stderr
+    assert isogloss("annotate", "import", "b", "two.csv").stdout == "two.csv: 2 rows of a1 kept for judge\n"
+
+
+def test_a_second_worksheet_is_warned_of(isogloss):
+    import openpyxl
+
+    isogloss("annotate", "export", "b", "--format", "xlsx")
+    book = openpyxl.load_workbook("b/sheets/judge-a1.xlsx")
+    book.copy_worksheet(book["judge"]).title = "mine"
+    book.save("two.xlsx")
+    assert isogloss("annotate", "import", "b", "two.xlsx").stderr.startswith(
+        "warning: two.xlsx: only the worksheet 'judge' is read, and 'mine' left alone, though"
+    )
+    [one] = json.loads(isogloss("annotate", "import", "b", "two.xlsx", "--json").stdout)
+    assert (one["notes"], len(one["warnings"])) == ([], 1)
 
 
 def test_json_has_the_faults_by_row(isogloss):

@@ -107,21 +107,60 @@ def test_json_says_for_whom_it_waits(isogloss):
     assert shown["waiting"].startswith("'judge' waits for a1, a2")
 
 
-def test_a_dry_run_counts_calls_and_writes_nothing(isogloss):
-    config(rounds=3)
+def test_a_dry_run_counts_calls_tokens_and_cost_and_writes_nothing(isogloss):
+    Path("isogloss.toml").write_text('[models."openai/m"]\ninput_price = 2\noutput_price = 10\n')
+    config(prompts=2, rounds=3, models=["scripted/random", "openai/m"])
     done = isogloss(*BUILD, "--dry-run")
+    # A prompt ("saying 0?") is 10 tokens at most, a reply 50.
     assert done.stdout.splitlines() == [
-        "collect  to do      Collect sayings (by a model); 90 calls to scripted/random at most",
+        "collect  to do      Collect sayings (by a model)",
+        "                    scripted/random: at most 6 calls, 60 tokens in, 300 out, 0.00 US$",
+        "                    openai/m: at most 6 calls, 60 tokens in, 300 out, 0.00312 US$",
         "fold     to do      Fold equal ones (by rule)",
         "judge    waiting    Let people judge (by people)",
         "count    to do      Count what is kept (by rule)",
-        "scripted/random: 90 calls at most",
+        "scripted/random: at most 6 calls, 60 tokens in, 300 out, 0.00 US$",
+        "openai/m: at most 6 calls, 60 tokens in, 300 out, 0.00312 US$",
+        "in all: at most 12 calls, 120 tokens in, 600 out, 0.00312 US$",
     ]
+    assert done.stderr.splitlines() == ["nothing was done or asked"]
     assert not Path("b").exists()
+
+
+def test_a_dry_run_without_people_says_so(isogloss):
+    config()
+    lines = isogloss(*BUILD, "--dry-run", "--skip-people").stdout.splitlines()
+    assert "judge    to do      Let people judge (without people)" in lines
+
+
+def test_a_dry_run_for_programs_and_what_is_done_asks_nothing(isogloss):
+    config(prompts=2)
+    shown = json.loads(isogloss(*BUILD, "--dry-run", "--json").stdout)
+    load = {"calls": 2, "input_tokens": {"low": 12, "expected": 16, "high": 20}, "output_tokens": 100, "cost": 0.0}
+    named = {"model": "scripted/random", **load}
+    assert shown == {
+        "steps": {"collect": "to do", "fold": "to do", "judge": "waiting", "count": "to do"},
+        "at_most": {"collect": [named], "fold": [], "judge": [], "count": []},
+        "by_model": [named], "in_all": load, "not_yet_known": [],
+    }  # fmt: skip
     isogloss(*BUILD, code=3)
     shown = json.loads(isogloss(*BUILD, "--dry-run", "--json").stdout)
     assert shown["steps"] == {"collect": "done", "fold": "done", "judge": "waiting", "count": "to do"}
-    assert shown["calls_at_most"] == {}
+    assert (shown["at_most"]["collect"], shown["by_model"], shown["in_all"]) == ([], [], None)
+
+
+def test_a_dry_run_never_takes_an_unknown_price_for_nothing(isogloss):
+    config(prompts=2, models=["scripted/random", "openai/m"])
+    done = isogloss(*BUILD, "--dry-run")
+    assert "openai/m: at most 2 calls, 20 tokens in, 100 out, unknown cost" in done.stdout
+    assert done.stdout.splitlines()[-1] == "in all: at most 4 calls, 40 tokens in, 200 out, unknown cost"
+    assert done.stderr.splitlines()[0] == (
+        'the price of openai/m isn\'t known; put input_price and output_price under [models."openai/m"] in '
+        "isogloss.toml"
+    )
+    shown = json.loads(isogloss(*BUILD, "--dry-run", "--json").stdout)
+    assert shown["in_all"]["cost"] is None
+    assert [one["cost"] for one in shown["by_model"]] == [0.0, None]
 
 
 def test_runs_lists_constructions_and_report_draws_them_again(isogloss):

@@ -307,3 +307,39 @@ def test_keys_from_env_file_are_used_and_never_written(here):
     assert "sk-very-secret" not in done.stdout + done.stderr
     for path in (here / "r").iterdir():
         assert b"sk-very-secret" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "words"),
+    [
+        ("openai/gpt-4o", "causal", "rule=causal needs log-probabilities of given text; take rule=forced_choice"),
+        ("anthropic/x", "masked", "rule=masked needs a masked model"),
+        ("scripted/random", "nsp_trained", "rule=nsp_trained needs a folder with a next-sentence head"),
+        ("hf/./missing", "nsp_trained", "hf/./missing: nothing at missing; expected a folder"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_run_would_refuse_and_needs_no_key(here, model, rule, words):
+    given = ("run", "stereotypes", "sample", "-m", model, "--set", f"rule={rule}")
+    assert words in complaint(*given, "--dry-run")
+    assert not list(here.glob("runs"))
+    assert words in complaint(*given, OPENAI_API_KEY="sk-none", ANTHROPIC_API_KEY="sk-none")
+
+
+def test_several_files_of_results_are_all_scored(here):
+    pairs = "id,sent_more,sent_less,stereo_antistereo,bias_type\n0,a more,a less,stereo,age\n"
+    (here / "pairs.csv").write_text(pairs, encoding="utf-8")
+    for name, score in (("one", "-1,-2"), ("two", "-2,-1")):
+        (here / f"{name}.csv").write_text(f"id,sent_more_score,sent_less_score\n0,{score}\n", encoding="utf-8")
+    files = ("--responses", "one.csv", "--responses", "two.csv")
+    rows = json.loads(isogloss("score", "stereotypes", "--data", "pairs.csv", *files, "--json").stdout)
+    found = {row["group"]["model"]: row["value"] for row in rows if row["measure"] == "crows_pairs_score"}
+    assert found == {"one": 100.0, "two": 0.0}
+
+
+def test_a_run_says_that_contexts_lack_their_group(here):
+    row = {"id": "r", "country": "XA", "language": "en", "category": "c", "target": "potters", "context": "They came.",
+           "stereotype": "Late.", "anti_stereotype": "Early.", "unrelated": "Salt."}  # fmt: skip
+    (here / "rows.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    done = isogloss("run", "stereotypes", "rows.jsonl", "-m", "scripted/refuses", "--set", "rule=forced_choice")
+    assert "note: contexts that don't name their group: 1; 'isogloss check' lists them" in done.stderr
+    assert "6 of 6 · 100.0 % answered" in done.stderr

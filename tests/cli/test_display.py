@@ -35,7 +35,7 @@ def test_the_rate_is_that_of_the_last_minute_and_tells_the_time_left():
 
 def test_a_line_says_coverage_tokens_cost_and_what_the_whole_may_cost():
     row = Row(progress(), now=0.0)
-    assert row.coverage() == "98.0 % ok, 1.0 % failed, 1.0 % refused"
+    assert row.coverage() == "98.0 % answered, 1.0 % failed, 1.0 % refused"
     assert row.tokens() == "1.23M tokens in, 950 out"
     # 400 calls took 0.50 US$; of 10,000 prompts 100 were held and 396 are settled, so 9,504 are to come
     assert row.cost() == f"0.50 US$ of about {0.5 / 400 * 9904:.2f} US$"

@@ -69,7 +69,7 @@ def test_a_language_that_it_lacks_is_said_with_a_way_out():
     ):
         encode(["habari"], "use", "sw")
     check_encoder("hf/owner/name", "sw")
-    with pytest.raises(SettingError, match="no encoder 'sbert'; expected 'use' or hf/…"):
+    with pytest.raises(SettingError, match="no encoder 'sbert'; expected 'use', 'letters' or hf/…"):
         check_encoder("sbert", "es")
 
 
@@ -173,3 +173,15 @@ def test_capitals_and_marks_around_a_sentence_change_nothing():
     assert (vectors[0] == vectors[1]).all()
     assert (vectors[0] == vectors[2]).all()
     assert not (vectors[0] == vectors[3]).all()
+
+
+def test_letters_compare_in_any_language():
+    texts = ["תמיד מאחרים", "מאחרים תמיד", "תמיד מאחרים.", "אוהבים לשיר בזמן העבודה", "א"]
+    vectors = encode(texts, "letters", "he")
+    alike = vectors @ vectors.T
+    assert alike[0, 2] == pytest.approx(1.0)
+    assert alike[0, 1] > 0.85
+    assert alike[0, 3] < 0.2
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5))
+    with pytest.raises(SettingError, match=r"doesn't know the language 'he'.*encoder = \"letters\""):
+        check_encoder("use", "he")

@@ -181,3 +181,4 @@ async def test_a_raw_text_stands_alone_and_is_not_empty_where_candidates_are_sco
     response = await model.ask(said(("text", ""), candidates=("a", "b")), FEW, 1)
     assert response.status is Status.FAILED
     assert "nothing stands before the candidates" in (response.error or "")
+    assert response.final

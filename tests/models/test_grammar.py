@@ -54,10 +54,21 @@ def test_letters_and_free_text() -> None:
     assert grammar_of(AnswerForm(kind="text")) is None
 
 
+def test_rows_are_a_list_of_objects_with_the_keys_in_order() -> None:
+    assert (grammar_of(AnswerForm(kind="rows", choices=("group", "claim"), n_options=3)) or "").splitlines() == [
+        'root ::= "[" row (", " row){0,2} "]"',
+        r'row ::= "{" "\"group\": " text ", " "\"claim\": " text "}"',
+        r'text ::= "\"" [^"\\\x00-\x1F\x7F]{1,240} "\""',
+    ]
+    assert (grammar_of(AnswerForm(kind="rows", choices=("a",), n_options=1)) or "").startswith('root ::= "[" row "]"')
+
+
 @pytest.mark.parametrize(
     "form",
     [
         AnswerForm(kind="one_of"),
+        AnswerForm(kind="rows", choices=("group",)),
+        AnswerForm(kind="rows", n_options=3),
         AnswerForm(kind="letter", n_options=27),
         AnswerForm(kind="number_list"),
         AnswerForm(kind="number_list", n_options=3, max_chosen=0),

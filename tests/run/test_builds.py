@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -14,14 +15,19 @@ from pathlib import Path
 import pytest
 
 from isogloss import api
+from isogloss.construction import Requests
 from isogloss.errors import AbilityError, DataError, ModelError, SettingError, StoreError
 from isogloss.models import ScriptedModel
-from isogloss.records import Rating, Response, Sampling, Status
+from isogloss.models.scripted import Play
+from isogloss.records import Price, Rating, Response, Sampling, Status
 from isogloss.run.ask_for_build import EngineAsk
 from isogloss.run.asking import Informant
 from isogloss.run.breaker import Patience
 from isogloss.run.budget import Budget
+from isogloss.run.build import loads_of
 from isogloss.run.build_folder import BuildFolder
+from isogloss.run.plan import prompt_tokens
+from isogloss.run.tokens import Range
 from isogloss.store import Ledger
 
 sys.path.append(str(Path(__file__).parent.parent))
@@ -173,6 +179,19 @@ def test_a_file_that_is_read_counts_by_its_content(bench):
     stop.write_text("Rain makes friends")
     assert bench.made() == ["fold"]
     assert len(bench.rows("sayings")) == 3
+
+
+def test_a_file_laid_into_the_folder_counts_by_its_content(bench):
+    steps = [replace(step, inputs=("notes.csv",)) if step.name == "fold" else step for step in CONSTRUCTION.steps]
+    bench.study = replace(STUDY, construction=lambda: replace(CONSTRUCTION, steps=tuple(steps)))
+    bench.build()
+    notes = bench.out / "notes.csv"
+    notes.write_text("rater\n")
+    assert bench.made() == ["fold"]
+    notes.touch()
+    assert bench.made() == []
+    notes.unlink()
+    assert bench.made() == ["fold"]
 
 
 def test_a_decision_in_a_review_file_is_taken_up(bench):
@@ -339,6 +358,13 @@ def test_a_folder_of_a_run_or_of_another_study_is_left_alone(bench):
         bench.build()
 
 
+def test_what_was_written_for_an_earlier_state_is_said_to_be_outdated(bench):
+    bench.build(skip_people=True)
+    assert bench.warnings == []
+    bench.build()  # waits for people
+    assert bench.warnings == [f"{bench.out / 'dataset'} is of an earlier state, and doesn't hold any more"]
+
+
 def test_a_study_that_builds_nothing_says_so(bench):
     bench.study = replace(STUDY, construction=None)
     with pytest.raises(SettingError, match="study 'sayings' builds no data set"):
@@ -373,6 +399,12 @@ def test_on_a_full_disk_it_ends_in_one_line_and_later_goes_on(bench):
     with Ledger(bench.out / "ledger.sqlite") as ledger:
         n_held = ledger.n_responses()
     assert child(size=40_000).startswith("full")
+    shutil.move(bench.out, bench.folder / "held")
+    said = child(size=20_000)  # not even a ledger can be begun
+    assert said.startswith("full"), said
+    assert "rollback" not in said
+    shutil.rmtree(bench.out)
+    shutil.move(bench.folder / "held", bench.out)
     assert child(size=resource.RLIM_INFINITY) == "ok done\n"
     with Ledger(bench.out / "ledger.sqlite") as ledger:
         assert ledger.n_responses() == 2000
@@ -497,6 +529,73 @@ def test_the_cap_on_the_cost_holds_over_all_that_is_asked(ledger):
     assert ask.cost == 7.0
 
 
+class Opened(Teller):
+    """Notes when it is opened and closed."""
+
+    def __init__(self, name: str, events: list[str], *, local: bool = True) -> None:
+        super().__init__(name)
+        self.local = local
+        self.events = events
+
+    async def open(self) -> None:
+        self.events.append(f"open {self.name}")
+
+    async def close(self) -> None:
+        self.events.append(f"close {self.name}")
+
+
+def test_a_model_of_this_machine_stays_open_over_rounds_and_is_closed_at_the_end(bench):
+    events: list[str] = []
+    bench.model = Opened("scripted/teller", events)
+    assert bench.build(rounds=4).summary.asked == 20
+    assert events == ["open scripted/teller", "close scripted/teller"]
+    bench.build(rounds=4)
+    assert len(events) == 2  # what is answered needs no model
+
+
+def test_a_model_elsewhere_is_opened_for_each_round(bench):
+    events: list[str] = []
+    bench.model = Opened("scripted/teller", events, local=False)
+    bench.build(rounds=2)
+    assert events == ["open scripted/teller", "close scripted/teller"] * 2
+
+
+def test_of_two_models_of_this_machine_one_is_open(bench):
+    events: list[str] = []
+    models = {name: Opened(name, events) for name in ("scripted/a", "scripted/b")}
+    bench.config["models"] = list(models)
+    bench.build(models=models, rounds=2)
+    assert events == ["open scripted/a", "close scripted/a", "open scripted/b", "close scripted/b"]
+
+
+@pytest.mark.parametrize("fault", [DataError("no"), KeyboardInterrupt()])
+def test_a_model_is_closed_whatever_happens(ledger, fault):
+    events: list[str] = []
+    model = Opened("scripted/teller", events)
+
+    def asks_and_fails():
+        with put(ledger, model) as ask:
+            ask(PROMPTS, "m")
+            assert events == ["open scripted/teller"]
+            raise fault
+
+    with pytest.raises(type(fault)):
+        asks_and_fails()
+    assert events == ["open scripted/teller", "close scripted/teller"]
+
+
+def test_trouble_with_first_replies_is_said_once_in_words_of_a_construction(bench):
+    def cut_off(prompt, repeat):
+        return Play(Status.TRUNCATED, "Late is")
+
+    model = ScriptedModel.behaving("scripted/teller", cut_off)
+    bench.build(models={"scripted/teller": model}, prompts=30, rounds=3)
+    assert [line for line in bench.warnings if "first 20" in line] == [
+        "20 of the first 20 replies of scripted/teller are truncated; the token limit may be too small, above all for "
+        "a model that reasons: raise max_tokens of this step in the configuration"
+    ]
+
+
 def test_it_works_inside_a_running_event_loop(bench):
     async def notebook():
         return bench.build(rounds=3)
@@ -510,11 +609,11 @@ def test_it_works_inside_a_running_event_loop(bench):
 def test_a_preview_says_what_would_be_done_and_writes_nothing(bench):
     def preview(**terms):
         found = api.preview(STUDY, bench.write(), out=bench.out, **terms)
-        return {one.step.name: (one.state, one.calls) for one in found}
+        return {one.step.name: (one.state, [load[:2] for load in one.loads]) for one in found}
 
     assert preview() == {
-        "collect": ("to do", {"scripted/teller": 5}), "fold": ("to do", {}), "judge": ("waiting", {}),
-        "count": ("to do", {}),
+        "collect": ("to do", [("scripted/teller", 5)]), "fold": ("to do", []), "judge": ("waiting", []),
+        "count": ("to do", []),
     }  # fmt: skip
     assert not bench.out.exists()
     bench.build()
@@ -526,6 +625,34 @@ def test_a_preview_says_what_would_be_done_and_writes_nothing(bench):
     assert preview()["judge"][0] == "to do"
     assert sorted(path for path in bench.out.rglob("*")) in (before, sorted([*before, bench.out / "ratings.jsonl"]))
     assert (bench.out / "build.json").read_bytes() == facts
+
+
+def test_a_step_that_a_model_or_people_do_says_so_and_one_that_cannot_tell_yet_has_no_load(bench):
+    steps = [
+        replace(step, sheet=sayings.sheet, forecast=lambda workshop: None) if step.name == "collect" else step
+        for step in CONSTRUCTION.steps
+    ]
+    assert [step.who for step in (*CONSTRUCTION.steps, steps[0])] == [
+        "a model", "rule", "people", "rule", "a model or people",
+    ]  # fmt: skip
+    study = replace(STUDY, construction=lambda: replace(CONSTRUCTION, steps=tuple(steps)))
+    assert api.preview(study, bench.write(), out=bench.out)[0].loads is None
+
+
+def test_a_preview_adds_up_tokens_and_cost_by_model():
+    prices = {"lab/a": Price(input=2.0, output=10.0)}
+    requests = [
+        Requests("lab/a", PROMPTS, 2, 50), Requests("lab/b", PROMPTS[:1], 3, None), Requests("lab/a", PROMPTS, 0, 50),
+        Requests("lab/a", PROMPTS[:1], 1, 10),
+    ]  # fmt: skip
+    loads = loads_of(requests, prices.get)
+    one = Range(6, 8, 10)  # "saying 0?": 9 characters, and 5 tokens around a message
+    assert [prompt_tokens(prompt) for prompt in PROMPTS] == [one] * 4
+    first, second = loads
+    assert first[:4] == ("lab/a", 9, one.times(9), 8 * 50 + 10)
+    assert first.cost == pytest.approx((90 * 2.0 + 410 * 10.0) / 1e6)
+    assert second == ("lab/b", 3, one.times(3), 3 * 32_768, None)
+    assert (first + second).cost is None
 
 
 def test_the_report_shows_tables_of_steps_that_are_done(bench):

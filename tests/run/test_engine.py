@@ -325,3 +325,68 @@ def test_a_damaged_run_json_is_said_in_one_line(tmp_path):
     (tmp_path / "run" / "run.json").write_text("{", encoding="utf-8")
     with pytest.raises(StoreError, match=r"run.json can't be read"):
         put(Recorder(), tmp_path / "run")
+
+
+class TooLong(Recorder):
+    """Can't take some prompts, however often."""
+
+    async def ask(self, prompt, sampling, repeat) -> Response:
+        self.asked[prompt.id] += 1
+        text = prompt.messages[0].content
+        if not text.endswith(self.ending):
+            return await super().ask(prompt, sampling, repeat)
+        words = f"{len(text)} tokens are more than the model's context of 4"
+        return Response(
+            prompt_id=prompt.id, model=self.name, repeat=repeat, status=Status.FAILED, error=words, final=True
+        )
+
+
+def test_what_no_other_try_can_mend_is_settled_and_leaves_the_run_complete(tmp_path):
+    model, warned = TooLong(), []
+    model.ending = "5"
+    summary = put(model, tmp_path / "run", warn=warned.append)
+    assert (summary.asked, summary.statuses, summary.n_final) == (40, {"failed": 4, "ok": 36}, 4)
+    assert summary.complete
+    assert not summary.is_hopeless
+    assert summary.final == (
+        "4 calls can't be answered by scripted/recorder, and aren't asked again: 8 tokens are more than the model's "
+        "context of 4",
+    )
+    assert warned == ["2 of the first 20 prompts can't be answered by scripted/recorder: 8 tokens are more than the "
+                      "model's context of 4"]  # fmt: skip
+    again = put(model, tmp_path / "run")
+    assert (again.asked, again.cached, again.n_final) == (0, 40, 4)
+    assert again.complete
+    model.ending = "none"
+    assert put(model, tmp_path / "run", repeats=2).statuses == {"failed": 4, "ok": 76}
+
+
+def test_a_run_of_which_nothing_can_be_answered_is_hopeless(tmp_path):
+    model = TooLong()
+    model.ending = ""
+    summary = put(model, tmp_path / "run")
+    assert summary.is_hopeless
+    assert summary.complete
+
+
+def test_a_run_folder_that_says_nothing_can_be_asked_ends_with_a_line(tmp_path):
+    model = Recorder()
+    job = api.prepare(STUDY, "", models=[model.name], settings={"n": 40})
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(job.spec)
+    with folder.ledger(create=True) as ledger:
+        ledger.arm(model.name, model.revision, job.spec.sampling, {"chat": False, "logprobs": True})
+    summary = put(model, tmp_path / "run")
+    assert (summary.asked, summary.statuses, summary.complete) == (0, {}, False)
+    assert "nothing was asked of 40 prompts" in summary.stopped[0]
+
+
+def test_a_model_that_turns_out_to_be_of_another_kind_is_asked_nothing(tmp_path):
+    class Changing(Recorder):
+        async def open(self):
+            self.abilities = Abilities(chat=False, logprobs=True)
+
+    model = Changing()
+    with pytest.raises(ModelError, match="turned out to be another kind of model"):
+        put(model, tmp_path / "run")
+    assert not model.asked

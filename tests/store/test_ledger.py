@@ -192,3 +192,24 @@ def test_a_full_disk_is_said_in_one_line_and_earlier_rows_are_kept(ledger):
     with pytest.raises(StoreError, match="make room and run the same command again"):
         ledger.append([Row(arm.id, d.seq, 1, reply(d.prompt, error="x" * 10_000)) for d in due[1:]])
     assert ledger.standing(plan, arm, 1) == {Status.OK: 1, Status.MISSING: 49}
+
+
+def test_a_fault_that_no_other_try_can_mend_is_settled_and_told(ledger):
+    plan = ledger.add_plan("p", QUESTIONS)
+    arm = ledger.arm("x/y", None, Sampling(), ABLE)
+    first, second = ledger.due(plan, arm, 1)
+    ledger.append([
+        Row(arm.id, first.seq, 1, reply(first.prompt, status=Status.FAILED, error="too long", final=True)),
+        Row(arm.id, second.seq, 1, reply(second.prompt, status=Status.FAILED, error="503")),
+    ])  # fmt: skip
+    assert [due.seq for due in ledger.due(plan, arm, 1)] == [second.seq]
+    assert ledger.standing(plan, arm, 1) == {Status.FAILED: 2}
+    assert ledger.final_faults(plan, arm, 1) == {"too long": 1}
+    assert ledger.final_faults(plan, arm, 2) == {}
+    assert [asked.response.final for asked in ledger.asked(plan, arm, 1)] == [True, False, True]
+
+
+def test_an_arm_scores_whatever_way_its_model_scores(ledger):
+    for ability in ("logprobs", "next_sentence", "nsp_trained"):
+        assert ledger.arm(ability, None, Sampling(), {"chat": False, ability: True}).scores
+    assert not ledger.arm("x/y", None, Sampling(), {"chat": True, "masked": True}).scores

@@ -30,6 +30,13 @@ class Field(Record):
     required_if: tuple[str, tuple[str, ...]] | None = None
     """(name of another field, values of it): needed only then, e.g. a reason for ("decision", ("reject",))."""
 
+    def shown(self, choice: object) -> str:
+        """A choice as it stands on a sheet: its label, or, of a scale or without labels, the choice itself."""
+        text = str(choice)
+        if self.kind != "choice" or not self.labels or text not in self.choices:
+            return text
+        return self.labels[self.choices.index(text)]
+
 
 class Together(Record):
     """Fields of which at least one is filled in when another field has certain values, and none otherwise."""

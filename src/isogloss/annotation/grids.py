@@ -31,6 +31,8 @@ class Grid:
     """(number as a spreadsheet shows it, cells, as many as the header has); rows without any cell are left out."""
     notes: tuple[str, ...] = ()
     """What a person should know of how the file was read."""
+    warnings: tuple[str, ...] = ()
+    """What may make that wrong."""
 
     def texts(self, name: str) -> list[str]:
         """A column of `KEYS`."""
@@ -47,9 +49,11 @@ def open_grid(path: Path) -> Grid:
         If the file can't be read, is of another kind, or no table in it has the columns `item_id`, `task`, `rater`.
     """
     kind = path.suffix.lower()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     try:
         if kind in (".xlsx", ".xlsm"):
-            header, rows, notes = from_workbook(path)
+            header, rows, warnings = from_workbook(path)
         elif kind in (".csv", ".tsv", ".txt"):
             header, rows, notes = from_text(path)
         else:
@@ -61,7 +65,9 @@ def open_grid(path: Path) -> Grid:
         raise DataError(f"{path}: the column {doubled[0]!r} comes twice; take one of them away")
     n = len(header)
     whole = ((number, (*cells, *(None,) * (n - len(cells)))[:n]) for number, cells in rows)
-    return Grid(header, tuple((number, cells) for number, cells in whole if any(map(is_filled, cells))), notes)
+    return Grid(
+        header, tuple((number, cells) for number, cells in whole if any(map(is_filled, cells))), notes, warnings
+    )
 
 
 def is_filled(cell: Typed) -> bool:
@@ -149,7 +155,7 @@ def decoded(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def from_workbook(path: Path) -> tuple[tuple[str, ...], _Rows, tuple[str, ...]]:
-    """Header and rows of the first sheet of a workbook that has the columns of `KEYS`."""
+    """Header and rows of the first sheet of a workbook that has the columns of `KEYS`; a warning where others do."""
     from xml.etree.ElementTree import ParseError
 
     import openpyxl
@@ -158,15 +164,29 @@ def from_workbook(path: Path) -> tuple[tuple[str, ...], _Rows, tuple[str, ...]]:
     with path.open("rb") as file:
         try:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            tables = []
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # what other programs write of it may be wrong
                 rows = list(_until_blank(sheet.iter_rows(values_only=True)))
-                for index, (_, cells) in enumerate(rows[:20]):
-                    if _is_header(cells):
-                        return tuple(as_text(cell).strip() for cell in cells), rows[index + 1 :], ()
+                index = next((index for index, (_, cells) in enumerate(rows[:20]) if _is_header(cells)), None)
+                if index is not None:
+                    tables.append((sheet.title, rows[index][1], rows[index + 1 :]))
         except (BadZipFile, InvalidFileException, KeyError, ValueError, ParseError, EOFError) as error:
             raise DataError(f"{path} can't be read as a workbook; open it and save it as xlsx or CSV again") from error
-    raise _no_table(path)
+    if not tables:
+        raise _no_table(path)
+    (name, titles, body), *others = tables
+    return tuple(as_text(cell).strip() for cell in titles), body, _several(name, [other for other, _, _ in others])
+
+
+def _several(name: str, others: Sequence[str]) -> tuple[str, ...]:
+    """A warning where further worksheets could have been meant."""
+    if not others:
+        return ()
+    return (
+        f"only the worksheet {name!r} is read, and {', '.join(map(repr, others))} left alone, though the columns "
+        f"{', '.join(KEYS)} are there, too: if the answers are there, save it as a file of its own and import that",
+    )
 
 
 def _until_blank(rows: Iterable[tuple[Typed, ...]]) -> Iterator[tuple[int, tuple[Typed, ...]]]:

@@ -1,26 +1,29 @@
-"""What raters have told of themselves, if anything: free columns that are summed up in words and go no further."""
+"""What raters have told of themselves, if anything: free columns that are only ever summed up."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
+from typing import TypeAlias
 
 from isogloss.annotation.grids import decoded
 from isogloss.errors import DataError
 from isogloss.registry import unknown_name
 
+RaterFacts: TypeAlias = "dict[str, Counter[str]]"
+"""Column of a table of raters → answer ("" from who told nothing) → raters."""
 
-def describe_raters(path: Path, groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """One line for each group and free column of a table of raters: "XA, age: 20 to 29 (3), not told (2)".
+
+def rater_facts(path: Path, groups: Mapping[str, Sequence[str]]) -> dict[str, RaterFacts]:
+    """How many raters of each group gave each answer.
 
     Parameters
     ----------
     path : Path
-        CSV with a column `rater` (the code) and any others, such as an age group or where somebody grew up. Nothing of
-        it enters a table or the data set.
+        CSV with a column `rater` (the code) and any others, such as an age group or where somebody grew up.
     groups : mapping of str to sequence of str
         Country → codes of its raters.
 
@@ -30,6 +33,45 @@ def describe_raters(path: Path, groups: Mapping[str, Sequence[str]]) -> list[str
         If the file can't be read, has no column `rater`, a code that nobody has or that comes twice, or a cell that
         looks like an address.
     """
+    columns, told = _read(path, {rater for raters in groups.values() for rater in raters})
+    return {
+        group: {name: Counter(told.get(rater, {}).get(name, "") for rater in raters) for name in columns}
+        for group, raters in groups.items()
+    }
+
+
+def describe(facts: RaterFacts, *, least: int = 1) -> list[str]:
+    """A line for each column: "age: 20 to 29 (3), not told (2)".
+
+    Parameters
+    ----------
+    facts : mapping
+        Of one group.
+    least : int
+        Answers of fewer raters aren't named: those who gave them are counted together with those who told nothing. A
+        column without an answer of so many is left out.
+
+    Examples
+    --------
+    >>> facts = {"age": Counter({"20 to 29": 3, "60 to 69": 1, "": 1}), "town": Counter({"Norte": 2, "Sur": 3})}
+    >>> describe(facts)
+    ['age: 20 to 29 (3), 60 to 69 (1), not told (1)', 'town: Sur (3), Norte (2)']
+    >>> describe(facts, least=3)
+    ['age: 20 to 29 (3), another answer or none (2)', 'town: Sur (3), another answer or none (2)']
+    """
+    lines = []
+    for column, counts in facts.items():
+        named = {answer or "not told": n for answer, n in counts.items() if least == 1 or (answer and n >= least)}
+        if not named:
+            continue
+        words = [f"{answer} ({n})" for answer, n in sorted(named.items(), key=lambda one: (-one[1], one[0]))]
+        rest = counts.total() - sum(named.values())
+        lines.append(f"{column}: {', '.join(words + ([f'another answer or none ({rest})'] if rest else []))}")
+    return lines
+
+
+def _read(path: Path, known: Set[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Free columns, and rater → column → what was told."""
     try:
         text, _ = decoded(path)
     except OSError as error:
@@ -38,7 +80,6 @@ def describe_raters(path: Path, groups: Mapping[str, Sequence[str]]) -> list[str
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     if "rater" not in (reader.fieldnames or ()):
         raise DataError(f"{path} has no column 'rater'; it needs one with the raters' codes")
-    known = {rater for raters in groups.values() for rater in raters}
     told: dict[str, dict[str, str]] = {}
     for number, row in enumerate(reader, 2):
         rater = (row["rater"] or "").strip()
@@ -49,12 +90,4 @@ def describe_raters(path: Path, groups: Mapping[str, Sequence[str]]) -> list[str
         told[rater] = {name: cell.strip() for name, cell in row.items() if name and isinstance(cell, str)}
         if any("@" in cell for cell in told[rater].values()):
             raise DataError(f"{path} row {number} holds an address; personal data don't belong here, take them out")
-    lines = []
-    for group, raters in groups.items():
-        for column in [name for name in reader.fieldnames or () if name and name != "rater"]:
-            counts = Counter(told.get(rater, {}).get(column) or "not told" for rater in raters)
-            words = ", ".join(
-                f"{value} ({n})" for value, n in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-            )
-            lines.append(f"{group}, {column}: {words}")
-    return lines
+    return [name for name in reader.fieldnames or () if name and name != "rater"], told

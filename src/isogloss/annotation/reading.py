@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from isogloss.annotation.cells import MARK, Typed, as_text, is_error, is_mangled, number, plain, same_text, unguarded
-from isogloss.annotation.form import Field, Form
+from isogloss.annotation.form import Field, Form, Together
 from isogloss.annotation.grids import KEYS, Grid, is_filled, open_grid, places_of
 from isogloss.annotation.language import folded
 from isogloss.errors import DataError
@@ -21,6 +21,8 @@ Row: TypeAlias = Mapping[str, object]
 """A row as it is asked about: `item_id` and the form's shown columns, among others."""
 Value: TypeAlias = str | int | float | None
 MOST_NAMED = 5
+FEWEST_SORTED, FEWEST_VALUES = 12, 3
+"""Answers, and different ones among them, from which it says something that they stand in ascending order."""
 
 
 class Fault(NamedTuple):
@@ -44,6 +46,8 @@ class SheetReading:
     """Rows that nobody has filled in yet: no fault, but still to do."""
     notes: list[str]
     """What a person should know of how the file was read; nothing is lost by it."""
+    warnings: list[str]
+    """What makes it doubtful that the answers are the rater's own; they are taken all the same."""
 
 
 def sheet_task(path: Path) -> str:
@@ -58,7 +62,12 @@ def sheet_task(path: Path) -> str:
 
 
 def read_sheet(
-    path: Path, form: Form, expected: Mapping[str, Sequence[Row]], *, received_at: float | None = None
+    path: Path,
+    form: Form,
+    expected: Mapping[str, Sequence[Row]],
+    *,
+    answered: Mapping[str, Collection[str]] | None = None,
+    received_at: float | None = None,
 ) -> SheetReading:
     """Take a sheet back: CSV (comma, semicolon or tab; UTF-8, UTF-16 or Windows-1252) or xlsx.
 
@@ -73,6 +82,8 @@ def read_sheet(
         What was asked.
     expected : mapping of str to sequence of mappings
         Rater → the rows that went out.
+    answered : mapping of str to collection of str, optional
+        Rater → `item_id` of rows that came back before: they may be absent or empty in this sheet.
     received_at : float, optional
         Unix time, seconds, for the ratings.
 
@@ -93,15 +104,16 @@ def read_sheet(
         grid,
         {**{key: key for key in KEYS}, **dict(form.shown), **{field.name: field.title for field in form.fields}},
     )
-    notes = list(grid.notes)
+    notes, warnings = list(grid.notes), list(grid.warnings)
     own = [title for index, title in enumerate(grid.header) if title and index not in places.values()]
     if own:
         notes.append(f"left alone, because the form has no such column: {', '.join(map(repr, own))}")
     asked = {str(row["item_id"]): row for row in expected[rater]}
     rows = [_read_row(number, cells, places, form, rater, asked) for number, cells in grid.rows]
     taken, faults = _without_doubles(rows)
+    before = (answered or {}).get(rater, ())
     present = {row.item_id for row in rows}
-    absent = [item_id for item_id in asked if item_id not in present]
+    absent = [item_id for item_id in asked if item_id not in present and item_id not in before]
     if absent:
         faults.append(Fault(0, f"{_rows_are(len(absent))} missing from the sheet: {_some(absent)}"))
     faults += [Fault(row.row, message) for row in rows for message in row.faults]
@@ -113,8 +125,9 @@ def read_sheet(
             for row in taken
         ],
         faults=sorted(faults),
-        unfilled=[row.row for row in rows if not row.begun and not row.faults],
+        unfilled=[row.row for row in rows if not row.begun and not row.faults and row.item_id not in before],
         notes=notes,
+        warnings=warnings + [text for field in form.fields if (text := _sorted_alone(field, taken, form.task))],
     )  # fmt: skip
 
 
@@ -211,6 +224,24 @@ def _without_doubles(rows: Sequence[_Read]) -> tuple[list[_Read], list[Fault]]:
     return taken, faults
 
 
+def _sorted_alone(field: Field, taken: Sequence[_Read], task: str) -> str:
+    """What to say where the answers on a scale stand in order, top to bottom, as a random order of rows hardly gives.
+
+    Texts and ids are in place then, so nothing else tells that the column was sorted without them.
+    """
+    given = [value for row in taken if isinstance(value := row.values.get(field.name), int | float)]
+    if field.kind != "scale" or len(given) < FEWEST_SORTED or len(set(given)) < FEWEST_VALUES:
+        return ""
+    way = "ascending" if given == sorted(given) else "descending" if given == sorted(given, reverse=True) else ""
+    if not way:
+        return ""
+    return (
+        f"column {field.title!r}: the answers stand in {way} order from top to bottom, which a random order of rows "
+        "hardly gives: was this column sorted alone? Then they are beside the wrong texts: move the sheet away, export "
+        f"anew with --task {task}, and have it filled in again. If whole rows were sorted, all is well"
+    )
+
+
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +264,7 @@ def read_values(form: Form, said: Mapping[str, Typed]) -> tuple[dict[str, Value]
     if faults:
         return {}, faults
     filled = {field.name for field in form.fields if is_filled(said.get(field.name))}
-    titles = {field.name: field.title for field in form.fields}
+    fields = {field.name: field for field in form.fields}
     for field in form.fields:
         if field.name in filled:
             continue
@@ -241,18 +272,26 @@ def read_values(form: Form, said: Mapping[str, Typed]) -> tuple[dict[str, Value]
             if field.required:
                 faults.append(f"column {field.title!r} is empty")
         elif values.get(field.required_if[0]) in field.required_if[1]:
-            faults.append(f"column {field.title!r} is empty, but {values[field.required_if[0]]!r} needs it")
-    rule = form.together
-    if rule is not None:
-        given = [repr(titles[name]) for name in rule.fields if name in filled]
-        said_value = values.get(rule.field)
-        if said_value in rule.values and not given:
-            faults.append(
-                f"{said_value!r} needs at least one of {', '.join(repr(titles[name]) for name in rule.fields)}"
-            )
-        elif said_value not in rule.values and given:
-            faults.append(f"a text in {', '.join(given)} goes with {' or '.join(map(repr, rule.values))} only")
+            said_word = fields[field.required_if[0]].shown(values[field.required_if[0]])
+            faults.append(f"column {field.title!r} is empty, but {said_word!r} needs it")
+    if form.together is not None:
+        faults += _together_faults(form.together, fields, values, filled)
     return ({}, faults) if faults else (values, [])
+
+
+def _together_faults(
+    rule: Together, fields: Mapping[str, Field], values: Mapping[str, Value], filled: Collection[str]
+) -> Iterator[str]:
+    """What is wrong with fields of which one is filled in just when another field says so."""
+    decides = fields[rule.field]
+    given = [repr(fields[name].title) for name in rule.fields if name in filled]
+    said = values.get(rule.field)
+    if said in rule.values and not given:
+        titles = ", ".join(repr(fields[name].title) for name in rule.fields)
+        yield f"{decides.shown(said)!r} needs at least one of {titles}"
+    elif said not in rule.values and given:
+        words = " or ".join(repr(decides.shown(value)) for value in rule.values)
+        yield f"a text in {', '.join(given)} goes with {words} only"
 
 
 def read_field(field: Field, cell: Typed, language: str) -> tuple[Value, str]:
@@ -273,7 +312,7 @@ def read_field(field: Field, cell: Typed, language: str) -> tuple[Value, str]:
         return None, f"a spreadsheet took what was typed for a formula: {text!r}; type it again as text"
     if field.kind == "text":
         return text, ""
-    allowed = ", ".join((*field.choices, *((field.abstain,) if field.abstain else ())))
+    allowed = ", ".join((*map(field.shown, field.choices), *((field.abstain,) if field.abstain else ())))
     return None, f"{_cut(text)!r} is none of {allowed}"
 
 

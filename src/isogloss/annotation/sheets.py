@@ -11,7 +11,8 @@ import csv
 import io
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,7 @@ from isogloss.annotation.workbook import legend, write_workbook
 from isogloss.errors import DataError, SettingError
 from isogloss.files import whole_file
 
-__all__ = ["Fault", "Format", "Row", "SheetReading", "read_sheet", "sheet_path", "sheet_task", "write_sheets"]
+__all__ = ["Fault", "Format", "Row", "SheetReading", "read_sheet", "sheet_task", "write_sheets"]
 
 Format = Literal["csv", "xlsx"]
 CODE = re.compile(r"\w[\w.-]*")
@@ -32,13 +33,23 @@ CODE = re.compile(r"\w[\w.-]*")
 
 
 def write_sheets(
-    form: Form, rows: Mapping[str, Sequence[Row]], folder: Path, *, seed: int, formats: Sequence[Format]
+    form: Form,
+    rows: Mapping[str, Sequence[Row]],
+    folder: Path,
+    *,
+    seed: int,
+    formats: Sequence[Format],
+    answered: Mapping[str, Collection[str]] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
     """Write each rater's sheet into a folder, with the instructions beside the CSV files.
 
-    A sheet that somebody has begun to fill in stays as it is. In CSV files a text that a spreadsheet would take for a
-    formula, a number or a date has an apostrophe before it, which `read_sheet` takes off; cells are parted by ";" where
-    the language's decimal sign is a comma, as spreadsheets there expect. In workbooks all cells are text.
+    A sheet that somebody has begun to fill in stays as it is: it is the rater's sheet still if all rows to fill in are
+    there, and none that isn't asked about any more. Else a new one is laid beside it (`TASK-RATER-2.csv`).
+
+    In CSV files a text that a spreadsheet would take for a formula, a number or a date has an apostrophe before it,
+    which `read_sheet` takes off; cells are parted by ";" where the language's decimal sign is a comma, as spreadsheets
+    there expect. In workbooks all cells are text.
 
     Parameters
     ----------
@@ -51,6 +62,10 @@ def write_sheets(
     seed : int
         Draws each rater's order.
     formats : sequence of "csv" and "xlsx"
+    answered : mapping of str to collection of str, optional
+        Rater → `item_id` of rows that came back already, and don't go out again.
+    tell : callable
+        Given a line for each file that stays and makes a sheet go beside it.
 
     Returns
     -------
@@ -62,33 +77,77 @@ def write_sheets(
     SettingError
         If a rater's code can't be part of a file name, or two differ by case only.
     DataError
-        If a sheet has been begun and its rows are others now, or a file can't be written. Nothing is written then.
+        If a file can't be written.
     """
     check_codes(rows)
-    asked = {rater: ordered(mine, f"{seed}:{form.task}:{rater}") for rater, mine in rows.items() if mine}
-    for rater in asked:
+    asked = {}
+    for rater, mine in rows.items():
         check_titles(form.of(rater))
-    paths = {(rater, kind): sheet_path(folder, form.task, rater, kind) for rater in asked for kind in formats}
-    begun = {key for key, path in paths.items() if is_begun(path, form.of(key[0]), asked[key[0]])}
+        left = [row for row in mine if str(row["item_id"]) not in (answered or {}).get(rater, ())]
+        if left:
+            asked[rater] = ordered(left, f"{seed}:{form.task}:{rater}")
+    paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for (rater, kind), path in paths.items():
-            if (rater, kind) in begun:
-                continue
-            if kind == "xlsx":
-                with whole_file(path) as partial:
-                    write_workbook(partial, form.of(rater), rater, asked[rater])
-                continue
-            write_text(path, csv_text(form.of(rater), rater, asked[rater]))
-            write_text(path.with_suffix(".txt"), instructions_text(form.of(rater)))
+        for rater, left in asked.items():
+            others = {folded(other) for other in rows if other != rater}
+            places = (sheet_paths(folder, form.task, name, formats) for name in file_names(rater, others))
+            for path, is_kept in choose_place(places, form.of(rater), rows[rater], left, tell).items():
+                paths.append(path)
+                if not is_kept:
+                    write_sheet(path, form.of(rater), rater, left)
     except OSError as error:
         raise DataError(f"can't write {error.filename or folder}: {error.strerror}") from error
-    return list(paths.values())
+    return paths
 
 
-def sheet_path(folder: Path, task: str, rater: str, kind: Format) -> Path:
-    """Where a rater's sheet lies."""
-    return folder / f"{task}-{rater}.{kind}"
+def write_sheet(path: Path, form: Form, rater: str, rows: Sequence[Row]) -> None:
+    """Write one file, a workbook or CSV by its ending."""
+    if path.suffix == ".xlsx":
+        with whole_file(path) as partial:
+            write_workbook(partial, form, rater, rows)
+        return
+    write_text(path, csv_text(form, rater, rows))
+    write_text(path.with_suffix(".txt"), instructions_text(form))
+
+
+# --- where a sheet goes -----------------------------------------------------------------------------------------------
+
+
+def sheet_paths(folder: Path, task: str, name: str, formats: Sequence[Format]) -> list[Path]:
+    """Where a rater's sheets lie."""
+    return [folder / f"{task}-{name}.{kind}" for kind in formats]
+
+
+def file_names(rater: str, others: Collection[str]) -> Iterator[str]:
+    """A rater's code, then the code with a number, as far as that is nobody else's code."""
+    yield rater
+    yield from (name for number in count(2) if folded(name := f"{rater}-{number}") not in others)
+
+
+def choose_place(
+    places: Iterable[Sequence[Path]], form: Form, rows: Sequence[Row], left: Sequence[Row], tell: Callable[[str], None]
+) -> dict[Path, bool]:
+    """The first place where no file has to give way: its paths, each with whether it stays as it is.
+
+    Parameters
+    ----------
+    places : iterable of sequence of Path
+        One after the other, a path a format.
+    form : Form
+    rows, left : sequence of mappings
+        All that the rater is asked about, and what is still to be filled in.
+    tell : callable
+        Given a line for each file that is passed over.
+    """
+    for paths in places:
+        found = {path: begun(path, form, rows, left) for path in paths}
+        passed = [path for path, state in found.items() if state == "other"]
+        if not passed:
+            return {path: state == "same" for path, state in found.items()}
+        for path in passed:
+            tell(f"{path} has been begun with other rows, or is no sheet: it stays as it is, and a new one goes beside")
+    raise AssertionError("there is always another name")
 
 
 def check_codes(raters: Iterable[str]) -> None:
@@ -120,35 +179,33 @@ def ordered(rows: Sequence[Row], seed: str) -> list[Row]:
     return drawn
 
 
-def is_begun(path: Path, form: Form, rows: Sequence[Row]) -> bool:
-    """Whether there is a sheet that somebody has begun to fill in, with just these rows.
+def begun(path: Path, form: Form, rows: Sequence[Row], left: Sequence[Row]) -> Literal["no", "same", "other"]:
+    """Whether somebody has begun to fill in a sheet, and whether its rows are the right ones or others.
 
-    Raises
-    ------
-    DataError
-        If it has been begun and its rows are others, or if that can't be told.
+    They are right where all of `left` is there and nothing but `rows`. "no" also where there is no file; what can't be
+    read as such a sheet is "other".
     """
     if not path.exists():
-        return False
-    advice = "import it, move it away and export again"
+        return "no"
     try:
         grid = open_grid(path)
-        columns = {**dict(form.shown), **{field.name: field.title for field in form.fields}}
-        places = places_of(path, grid, columns)
-    except DataError as error:
-        raise DataError(f"{error}; it isn't written over: {advice}") from error
+        places = places_of(path, grid, {**dict(form.shown), **{field.name: field.title for field in form.fields}})
+    except DataError:
+        return "other"
     if not any(is_filled(cells[places[field.name]]) for _, cells in grid.rows for field in form.fields):
-        return False
-    wanted = {str(row["item_id"]): row for row in rows}
+        return "no"
+    known = {str(row["item_id"]): row for row in rows}
     there = grid.texts("item_id")
-    same = sorted(there) == sorted(wanted) and all(
-        same_text(shown_text(wanted[item_id], name), as_text(cells[places[name]]))
-        for item_id, (_, cells) in zip(there, grid.rows, strict=True)
-        for name, _ in form.shown
+    same = (
+        len(there) == len(set(there))
+        and {str(row["item_id"]) for row in left} <= set(there) <= set(known)
+        and all(
+            same_text(shown_text(known[item_id], name), as_text(cells[places[name]]))
+            for item_id, (_, cells) in zip(there, grid.rows, strict=True)
+            for name, _ in form.shown
+        )
     )
-    if not same:
-        raise DataError(f"{path} has been begun, and its rows are others now; it isn't written over: {advice}")
-    return True
+    return "same" if same else "other"
 
 
 # --- what is written --------------------------------------------------------------------------------------------------

@@ -21,10 +21,8 @@ SHADES = {"title": "D9E2EC", "heading": "", "shown": "", "field": "FFF8E1", "key
 
 def legend(field: Field) -> list[tuple[str, str]]:
     """What may be written in a field, each with its meaning; of a choice with labels, the labels."""
-    labels = field.labels or ("",) * len(field.choices)
-    pairs = list(zip(field.choices, labels, strict=True))
-    if field.kind == "choice" and field.labels:
-        pairs = [(label, "") for label in labels]
+    meanings = field.labels if field.kind == "scale" and field.labels else ("",) * len(field.choices)
+    pairs = list(zip(map(field.shown, field.choices), meanings, strict=True))
     return [*pairs, (field.abstain, field.abstain_label)] if field.abstain else pairs
 
 

@@ -7,26 +7,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.api.asking import Summary, ask
+from isogloss.api.asking import Summary, ask, check_models
 from isogloss.api.build import build_dataset, preview, write_example
 from isogloss.api.built import Build, Imported, build_state
-from isogloss.api.job import Job, default_out, find_study, load, prepare, settle, split_settings
+from isogloss.api.job import Job, default_out, find_study, prepare
 from isogloss.api.opened import Run, estimates_of, state, write_report
-from isogloss.errors import DataError, SettingError
-from isogloss.run.analyse import held_plan
-from isogloss.run.folder import RunFolder
-from isogloss.run.plan import plan_digest, rows
+from isogloss.api.responses import score_responses
+from isogloss.errors import SettingError
 from isogloss.run.progress import Observer
-from isogloss.study import Finding, Given, Source, Study
+from isogloss.study import Finding, Source, Study
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from isogloss.models.model import Model
 
 __all__ = [
@@ -39,6 +34,7 @@ __all__ = [
     "build_dataset",
     "build_state",
     "check_data",
+    "check_models",
     "default_out",
     "estimates_of",
     "find_study",
@@ -122,58 +118,3 @@ def check_data(
     job = prepare(study, data, settings=settings, seed=seed)
     findings = job.study.findings(job.dataset, job.settings) if job.study.findings else ()
     return job, findings
-
-
-def score_responses(
-    study: str | Study,
-    data: Source,
-    responses: str | Path | pd.DataFrame,
-    *,
-    settings: Mapping[str, object] | None = None,
-    seed: int = 0,
-    limit: int | None = None,
-    out: str | Path | None = None,
-) -> Run:
-    """Score replies made elsewhere to the prompts of this data set, settings and seed.
-
-    `responses` has columns `prompt_id, model, repeat, response` (JSONL, CSV or a table), see
-    `isogloss run --dry-run --prompts-out`; or it is a file in a format of the study's own (StereoSet's predictions).
-    The run folder is kept at `out`, in a temporary place otherwise.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, a prompt id is unknown or doubled.
-    """
-    from isogloss.run.responses import read_responses, store_responses
-
-    study = find_study(study)
-    given = dict(settings or {})
-    read_own = study.given if isinstance(responses, str | Path) else None
-    table = _filled(read_responses(responses), responses) if read_own is None else []
-    parsed = split_settings(study, given)[0]
-    dataset = load(study, data, parsed)
-    if read_own is not None:
-        found = read_own(Path(str(responses)), dataset, parsed)
-        more, own = found if found is not None else ({}, read_responses(responses))
-        given, table = {**given, **more}, _filled(own, responses)
-    names = tuple(dict.fromkeys(row.model for row in table))
-    n_repeats = max(row.repeat for row in table)
-    job = settle(study, dataset, given, models=names, seed=seed, limit=limit, repeats=n_repeats)
-    folder = RunFolder(out if out is not None else tempfile.mkdtemp(prefix="isogloss-score-"))
-    with folder.locked():
-        spec = folder.begin(job.spec)
-        with folder.ledger(create=True) as ledger:
-            ledger.add_dataset(job.dataset, spec.data_digest)
-            plan = held_plan(ledger, spec) or ledger.add_plan(plan_digest(spec), rows(job.questions()))
-            store_responses(table, ledger, plan, spec.sampling)
-    opened = Run(folder.path, study=job.study)
-    opened.score()
-    return opened
-
-
-def _filled(table: list[Given], responses: object) -> list[Given]:
-    """The results that there are. Raises DataError where there is none."""
-    if not table:
-        raise DataError(f"{responses} holds no response")
-    return table

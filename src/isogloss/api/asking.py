@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,23 +12,24 @@ from typing import TYPE_CHECKING
 
 from isogloss.api.job import Job
 from isogloss.errors import AbilityError, SettingError
-from isogloss.models import open_model, parse_name
+from isogloss.models import foretell, open_model, parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
 from isogloss.records import Response, Status
 from isogloss.run.analyse import current_arms, held_plan, standing
-from isogloss.run.asking import Informant, check_abilities
+from isogloss.run.asking import Informant, check_abilities, final_faults
 from isogloss.run.breaker import Patience
 from isogloss.run.budget import Budget, added, spent, total_cost
 from isogloss.run.execute import execute
 from isogloss.run.folder import RunFolder
-from isogloss.run.plan import plan_digest, rows
+from isogloss.run.plan import SCORED, plan_digest, rows
 from isogloss.run.progress import Coding, Observer, Progress
 from isogloss.store import Ledger, Plan
 from isogloss.text import Tag
 
 if TYPE_CHECKING:
-    from isogloss.models.model import Model
+    from isogloss.models.model import Able, Model
+    from isogloss.run.plan import Forecast
 
 DEFAULT_CONNECTIONS = 16
 
@@ -57,11 +60,21 @@ class Summary:
     """Replies of this command without token counts: their cost is in no sum."""
     missing_cost: float | None = None
     """US dollars that what is still missing may cost, at the mean of what was asked; None where nobody can say."""
+    n_final: int = 0
+    """Failed calls that no other try can mend; they aren't asked again."""
+    final: Sequence[str] = ()
+    """Why, one line a model."""
 
     @property
     def complete(self) -> bool:
-        """Whether every prompt has an answer that isn't a failed call."""
-        return not (self.stopped or self.statuses.get(Status.FAILED) or self.statuses.get(Status.MISSING))
+        """Whether every prompt has an answer, or can't have one."""
+        n_failed = self.statuses.get(Status.FAILED, 0) - self.n_final
+        return not (self.stopped or n_failed or self.statuses.get(Status.MISSING))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether not a single prompt can be put to any model of the run."""
+        return 0 < self.n_final == sum(self.statuses.values())
 
 
 def ask(
@@ -115,7 +128,7 @@ def ask(
         check_prices(informants)
     with folder.locked():
         repeats = job.spec.repeats
-        spec = folder.begin(job.spec)
+        spec = folder.begin(job.spec, scoring=job.study.scoring)
         if held.reasoning_tags:
             folder.note_reasoning_tags(held.reasoning_tags)
         with folder.ledger(create=True) as ledger:
@@ -140,9 +153,37 @@ def ask(
             stopped = [_named(part) for part in progress if part.stopped]
             if folder.facts().get("stopped", []) != stopped:
                 folder.note(stopped=stopped)
-            statuses = standing(ledger, plan, current_arms(ledger, spec), spec.repeats)
+            arms = current_arms(ledger, spec)
+            statuses = standing(ledger, plan, arms, spec.repeats)
+            final = {arm.model: final_faults(ledger, plan, arm, spec.repeats) for arm in arms}
             is_capped = budget is not None and budget.was_reached
-            return _summary(folder, ledger, progress, statuses, is_capped=is_capped)
+            return _summary(folder, ledger, progress, statuses, final, is_capped=is_capped)
+
+
+def check_models(
+    job: Job, stages: Mapping[str, Forecast], *, config: Config, environment: Mapping[str, str], base_url: str | None,
+    batch: bool,
+) -> None:  # fmt: skip
+    """Refuse the models that `ask` would refuse for what they can't do; nothing is started or sent.
+
+    Parameters
+    ----------
+    stages : mapping
+        The job's questions by stage, see `Job.outlook`.
+
+    Raises
+    ------
+    AbilityError
+        Naming the first model that can't do what the settings need.
+    """
+    n_questions = sum(stage.n_questions for stage in stages.values())
+    n_scored = sum(stage.n_questions for kind, stage in stages.items() if kind.endswith(SCORED))
+    plan = Plan(0, n_questions, n_questions - n_scored, n_scored)
+    for name in job.spec.models:
+        settings = config.settings(parse_name(name).full, base_url=base_url)
+        model = foretell(name, environment=environment, settings=settings)
+        _check_needs(job, model)
+        check_abilities(model, plan, job.spec.sampling, batch=batch)
 
 
 def _informants(
@@ -196,7 +237,7 @@ def patience_of(config: Config) -> Patience:
     return Patience(min(Patience().first, total / 4), min(Patience().longest, total / 2), total)
 
 
-def _check_needs(job: Job, model: Model) -> None:
+def _check_needs(job: Job, model: Able) -> None:
     """Say before anything is asked what a model can't do that the settings need. Raises AbilityError."""
     for need in job.study.needs(job.dataset, job.settings) if job.study.needs is not None else ():
         if getattr(model.abilities, need.ability) != need.wanted:
@@ -228,18 +269,33 @@ def _coding(job: Job, ledger: Ledger, plan: Plan, tags: Sequence[Tag]) -> Coding
     return statuses
 
 
+def _final_words(model: str, faults: Counter[str]) -> str:
+    """How many and why; reasons that differ in their numbers only are one."""
+    kinds: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for fault, n in faults.items():
+        kind = re.sub(r"\d+", "0", fault)
+        kinds[kind] += n
+        examples.setdefault(kind, fault)
+    [(kind, n), *others] = kinds.most_common()
+    words = f"{faults.total():,} calls can't be answered by {model}, and aren't asked again: {examples[kind]}"
+    return words + (f" ({n:,} of them; for the others see the report)" if others else "")
+
+
 def _summary(
     folder: RunFolder,
     ledger: Ledger,
     progress: Sequence[Progress],
     statuses: Mapping[str, int],
+    final: Mapping[str, Counter[str]],
     *,
     is_capped: bool,
 ) -> Summary:
     cost = added(None if p.n_unmetered else p.cost for p in progress if p.n_asked)
     so_far = total_cost(ledger.spending())
-    n_missing = sum(n for status, n in statuses.items() if status in (Status.FAILED, Status.MISSING))
-    n_answered = sum(statuses.values()) - n_missing
+    n_open = sum(n for status, n in statuses.items() if status in (Status.FAILED, Status.MISSING))
+    n_answered = sum(statuses.values()) - n_open
+    n_final = sum(faults.total() for faults in final.values())
     return Summary(
         run=str(folder.path),
         prompts=sum(p.n_prompts for p in progress),
@@ -252,7 +308,9 @@ def _summary(
         spent=so_far,
         is_capped=is_capped,
         n_unmetered=sum(p.n_unmetered for p in progress),
-        missing_cost=so_far / n_answered * n_missing if so_far is not None and n_answered else None,
+        missing_cost=so_far / n_answered * (n_open - n_final) if so_far is not None and n_answered else None,
+        n_final=n_final,
+        final=tuple(_final_words(model, faults) for model, faults in final.items() if faults),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isogloss.api.asking import DEFAULT_CONNECTIONS, check_prices, informant_of, patience_of
 from isogloss.api.built import Build, construction_of
 from isogloss.api.job import find_study
 from isogloss.construction import Construction
 from isogloss.errors import DataError, SettingError
+from isogloss.models import parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
 from isogloss.records import Price
@@ -128,7 +129,7 @@ def build_dataset(
     terms = config if isinstance(config, Config) else read_config(config, environment=variables)
     path = _config_path(study, construction, configuration)
     folder = BuildFolder(out)
-    bench = Bench(construction, construction.read_config(path), folder, skip_people, seed)
+    bench = Bench(construction, _checked(construction, path, warn, skip_people=skip_people), folder, skip_people, seed)
     open_informant = _opener(
         models or {}, terms, variables, seed=seed, base_url=base_url, max_connections=max_connections,
         with_prices=max_cost is not None,
@@ -147,6 +148,14 @@ def build_dataset(
     opened = Build(out, study=study)
     opened.summary = summary
     return opened
+
+
+def _checked(construction: Construction, path: Path, warn: Callable[[str], None], *, skip_people: bool) -> Any:
+    """The configuration, after a look at all that later steps need."""
+    config = construction.read_config(path)
+    for line in construction.check(config, skip_people) if construction.check is not None else ():
+        warn(f"still lacking: {line}")
+    return config
 
 
 def _opener(
@@ -178,18 +187,36 @@ def _spent(ledger: Ledger, terms: Config, environment: Mapping[str, str]) -> flo
     return spent(ledger, prices)
 
 
-def _price(name: str, terms: Config, environment: Mapping[str, str]) -> Price | None:
+def _price(name: str, terms: Config, environment: Mapping[str, str], *, base_url: str | None = None) -> Price | None:
     try:
-        return price_of(name, terms.settings(name), environment)
+        full = parse_name(name).full
+        return price_of(full, terms.settings(full, base_url=base_url), environment)
     except SettingError:  # a model made by hand, whose name names no provider
         return None
 
 
 def preview(
-    study: str | Study, configuration: str | Path, *, out: str | Path, skip_people: bool = False, seed: int = 0
+    study: str | Study,
+    configuration: str | Path,
+    *,
+    out: str | Path,
+    skip_people: bool = False,
+    seed: int = 0,
+    base_url: str | None = None,
+    config: Config | str | Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] = lambda line: None,
 ) -> list[Prospect]:
-    """What `build_dataset` would do with each step. Nothing is written or asked."""
+    """What `build_dataset` would do with each step, and what that may take. Nothing is written or asked.
+
+    Parameters are those of `build_dataset`; prices are those of models opened by name.
+    """
     study = find_study(study)
     construction = construction_of(study)
+    variables = os.environ if environment is None else environment
+    terms = config if isinstance(config, Config) else read_config(config, environment=variables)
     path = _config_path(study, construction, configuration)
-    return prospects(Bench(construction, construction.read_config(path), BuildFolder(out), skip_people, seed))
+    bench = Bench(
+        construction, _checked(construction, path, warn, skip_people=skip_people), BuildFolder(out), skip_people, seed
+    )
+    return prospects(bench, lambda name: _price(name, terms, variables, base_url=base_url))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -74,28 +75,44 @@ class Build:
     # --- people ---
 
     def export_sheets(
-        self, task: str | None = None, *, formats: Sequence[Literal["csv", "xlsx"]] = ("csv", "xlsx")
+        self,
+        task: str | None = None,
+        *,
+        formats: Sequence[Literal["csv", "xlsx"]] = ("csv", "xlsx"),
+        tell: Callable[[str], None] = lambda line: None,
     ) -> list[Path]:
-        """Write a sheet for each person who is asked something now, or in one task.
+        """Write a sheet for each person who is asked something now, with the rows that aren't answered yet.
+
+        Parameters
+        ----------
+        task : str, optional
+            A step: only its sheets are written, with all their rows, also those that have an answer.
+        formats : sequence of "csv" and "xlsx"
+        tell : callable
+            Given a line for each sheet that somebody has begun and that stays beside a new one.
 
         Raises
         ------
         DataError
-            If nobody is asked anything yet.
+            If nobody is asked anything now.
         """
         bench = self.bench()
         chosen = self._sheets(bench, task)
         if task is None:
             chosen = [(step, sheet) for step, sheet in chosen if not bench.is_done(step)]
-            if not chosen:
-                raise DataError(
-                    f"nobody is asked anything in {self.folder.path} now; 'isogloss build' goes on with it, and "
-                    "--task NAME writes the sheets of an earlier step"
-                )
         paths: list[Path] = []
         with self.folder.locked():
-            for _, sheet in chosen:
-                paths += write_sheets(sheet.form, sheet.rows, self.folder.sheets, seed=bench.seed, formats=formats)
+            for step, sheet in chosen:
+                answered = self._answered(step) if task is None else {}
+                paths += write_sheets(
+                    sheet.form, sheet.rows, self.folder.sheets, seed=bench.seed, formats=formats, answered=answered,
+                    tell=tell,
+                )  # fmt: skip
+        if not paths:
+            raise DataError(
+                f"nobody is asked anything in {self.folder.path} now; 'isogloss build' goes on with it, and "
+                "--task NAME writes all rows of a step, also those that have an answer"
+            )
         return paths
 
     def import_sheets(self, files: Sequence[str | Path]) -> list[Imported]:
@@ -108,6 +125,7 @@ class Build:
         """
         found = self._sheets(self.bench(), None)
         by_task = {sheet.form.task: (step, sheet) for step, sheet in found}
+        answered: dict[str, defaultdict[str, set[str]]] = {}
         read = []
         for file in map(Path, files):
             task = sheet_task(file)
@@ -117,10 +135,13 @@ class Build:
                     + (f"asked are {', '.join(by_task)}" if by_task else "run 'isogloss build' first")
                 )
             step, sheet = by_task[task]
-            reading = read_sheet(file, sheet.form, sheet.rows, received_at=time.time())
+            before = answered.setdefault(task, self._answered(step))
+            reading = read_sheet(file, sheet.form, sheet.rows, answered=before, received_at=time.time())
+            before[reading.rater] |= {rating.item_id for rating in reading.ratings}
             ratings = [rating.model_copy(update={"task": step.name}) for rating in reading.ratings]
             read.append((Imported(file, step.name, reading.rater, len(ratings), tuple(reading.faults),
-                                  len(reading.unfilled), tuple(reading.notes)), ratings))  # fmt: skip
+                                  len(reading.unfilled), tuple(reading.notes), tuple(reading.warnings)),
+                         ratings))  # fmt: skip
         with self.folder.locked():
             self.folder.add_ratings([rating for _, ratings in read for rating in ratings])
         return [imported for imported, _ in read]
@@ -129,6 +150,13 @@ class Build:
         """How much has come back from whom, in the steps that are ready for people."""
         bench = self.bench()
         return [one for step, sheet in self._sheets(bench, None) for one in returns(bench, step, sheet)]
+
+    def _answered(self, step: Step) -> defaultdict[str, set[str]]:
+        """Rater → rows of a step that came back already."""
+        found = defaultdict(set)
+        for rating in self.folder.ratings(step.name):
+            found[rating.rater].add(rating.item_id)
+        return found
 
     def _sheets(self, bench: Bench, task: str | None) -> list[tuple[Step, Sheet]]:
         found = sheets(bench)
@@ -153,7 +181,10 @@ class Imported(NamedTuple):
     """Rows kept."""
     faults: tuple[Fault, ...]
     n_unfilled: int
+    """Rows without an answer, here or before."""
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """What makes it doubtful that the answers are the rater's own; they are kept all the same."""
 
 
 def construction_of(study: Study) -> Construction:

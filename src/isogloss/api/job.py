@@ -13,7 +13,7 @@ from isogloss.errors import SettingError
 from isogloss.records import Dataset, RunSpec, Sampling
 from isogloss.registry import unknown_name
 from isogloss.run.analyse import current_arms
-from isogloss.run.folder import GROWING, RunFolder
+from isogloss.run.folder import GROWING, RunFolder, with_scoring_of
 from isogloss.run.plan import Forecast, Held, forecast, plan_digest, planned
 from isogloss.store import Ledger
 from isogloss.study import Question, Settings, Source, Study, setting_error
@@ -40,6 +40,25 @@ def split_settings(study: Study, given: Mapping[str, object]) -> tuple[Settings,
     except ValidationError as error:
         raise setting_error(error) from error
     return settings, sampling
+
+
+def scoring_settings(study: Study, spec: RunSpec, given: Mapping[str, object]) -> dict[str, object]:
+    """Settings to score a run with, as JSON values.
+
+    Raises
+    ------
+    UnknownNameError, SettingError
+        For a setting that would change what is asked, or a value that can't be.
+    """
+    given = {name: None if value in ("", "none") else value for name, value in given.items()}
+    for name in given:
+        if name in (*study.settings.model_fields, *Sampling.model_fields) and name not in study.scoring:
+            raise SettingError(
+                f"setting {name!r} decides what is asked, and this run has been asked; scoring can change "
+                f"{', '.join(study.scoring) or 'none of its settings'}"
+            )
+    parsed = study.parse_settings({**spec.settings, **given}).model_dump(mode="json")
+    return {name: parsed[name] for name in given}
 
 
 def load(study: Study, data: Source, settings: Settings) -> Dataset:
@@ -86,9 +105,10 @@ class Job:
         if folder is None or not folder.exists or not folder.ledger_file.exists():
             return self._forecast({model: _fresh(model, self.spec.repeats) for model in models})
         before = folder.spec()
-        _check_same(before, self.spec, folder)
+        spec = with_scoring_of(before, self.spec, self.study.scoring)
+        _check_same(before, spec, folder)
         with folder.ledger() as ledger:
-            return self._forecast({model: _held(ledger, self.spec, before, model) for model in models})
+            return self._forecast({model: _held(ledger, spec, before, model) for model in models})
 
     def _forecast(self, held: Mapping[str, Held]) -> dict[str, dict[str, Forecast]]:
         max_tokens = self.spec.sampling.max_tokens or self.study.default_max_tokens

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss import studies
+from isogloss.api.job import scoring_settings
 from isogloss.records import Estimate, Status
 from isogloss.run.analyse import analyse, current_arms, held_estimates, held_plan, is_current, standing, state_of
+from isogloss.run.asking import final_faults
 from isogloss.run.budget import total_cost
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
@@ -59,7 +61,7 @@ class Run:
 
     def _is_current(self, what: str) -> bool:
         with self.folder.ledger() as ledger:
-            return is_current(self.folder, what, state_of(ledger, self.study, self.spec, self.folder.reasoning_tags()))
+            return is_current(self.folder, what, state_of(ledger, self.study, self.folder))
 
     def code(self, *, reasoning_tags: Sequence[str | Sequence[str]] | None = None) -> pd.DataFrame:
         """Read every stored reply again with the rules of today; returns the answers.
@@ -79,8 +81,21 @@ class Run:
             self.folder.note_reasoning_tags(reasoning_tags)
         return analyse(self.study, self.folder, again=True)[1]
 
-    def score(self) -> list[Estimate]:
-        """Code and score again, without asking."""
+    def score(self, *, settings: Mapping[str, object] | None = None) -> list[Estimate]:
+        """Code and score again, without asking.
+
+        Parameters
+        ----------
+        settings : mapping, optional
+            Settings to score with from now on, of those that don't change what is asked (`Study.scoring`).
+
+        Raises
+        ------
+        UnknownNameError, SettingError
+            For another setting, or a value that can't be.
+        """
+        if settings:
+            self.folder.note_scoring(scoring_settings(self.study, self.spec, settings))
         return analyse(self.study, self.folder, again=True)[0]
 
     def report(self, path: str | Path | None = None) -> Path:
@@ -117,10 +132,13 @@ def state(folder: str | Path) -> dict[str, Any]:
     spec, facts = opened.spec, opened.folder.facts()
     with opened.folder.ledger() as ledger:
         arms = current_arms(ledger, spec)
-        counts = standing(ledger, held_plan(ledger, spec), arms, spec.repeats)
+        plan = held_plan(ledger, spec)
+        counts = standing(ledger, plan, arms, spec.repeats)
+        n_final = sum(final_faults(ledger, plan, arm, spec.repeats).total() for arm in arms) if plan else 0
         spending = [part for part in ledger.spending() if part.n_calls]
         n_batches = ledger.n_open_batches()
-    unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING) or counts.get(Status.FAILED)
+    unfinished = len(arms) < len(spec.models) or counts.get(Status.MISSING)
+    unfinished = unfinished or counts.get(Status.FAILED, 0) > n_final
     if opened.folder.is_busy():
         words = "running"
     elif n_batches:

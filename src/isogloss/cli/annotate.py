@@ -21,8 +21,8 @@ def annotate(
     action: Annotated[
         str,
         typer.Argument(
-            help="'export' writes a sheet for each person; 'import' takes sheets back; 'status' says who has returned "
-            "how much."
+            help="'export' writes a sheet for each person, with the rows that aren't answered yet; 'import' takes "
+            "sheets back; 'status' says who has returned how much."
         ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a construction, see 'isogloss build'.")],
@@ -30,7 +30,12 @@ def annotate(
         list[Path] | None, typer.Argument(metavar="FILES", help="Sheets to take back (import): CSV or xlsx.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only the sheets of this step. [default: what is waited for]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only the sheets of this step; export writes all rows, also those that have an answer. "
+            "[default: what is waited for]",
+        ),
     ] = None,
     format: Annotated[str | None, typer.Option(help="csv, xlsx or both. [default: both]")] = None,
     json: options.Json = False,
@@ -63,7 +68,7 @@ def annotate(
 
 
 def _export(opened: Build, task: str | None, formats: tuple[Literal["csv", "xlsx"], ...], *, json: bool) -> None:
-    paths = [str(path) for path in opened.export_sheets(task, formats=formats)]
+    paths = [str(path) for path in opened.export_sheets(task, formats=formats, tell=note)]
     if json:
         say_json(paths)
     else:
@@ -81,6 +86,7 @@ def _import(opened: Build, files: list[Path], *, json: bool) -> None:
                 {
                     "file": str(one.file), "task": one.task, "rater": one.rater, "kept": one.n_ratings,
                     "unfilled": one.n_unfilled, "notes": list(one.notes),
+                    "warnings": list(one.warnings),
                     "faults": [{"row": fault.row or None, "message": fault.message} for fault in one.faults],
                 }
                 for one in found
@@ -92,15 +98,27 @@ def _import(opened: Build, files: list[Path], *, json: bool) -> None:
             say(f"{one.file}: {one.n_ratings:,} rows of {one.rater} kept for {one.task}{unfilled}")
         for line in one.notes:
             note(f"{one.file}: {line}")
+        for line in one.warnings:
+            note(f"warning: {one.file}: {line}")
         for fault in one.faults:
             note(f"{one.file}{f' row {fault.row}' if fault.row else ''}: {fault.message}")
     if n_faults:
         n_kept = sum(one.n_ratings for one in found)
         note(
             f"faults: {n_faults:,}. Nothing of such rows is kept; rows without fault are ({n_kept:,}). Mend the sheet "
-            "and import it again"
+            f"and import it again; rows that it lacks go out with 'isogloss annotate export {opened.folder.path}'"
         )
         raise typer.Exit(1)
+    _tell_what_is_left(opened)
+
+
+def _tell_what_is_left(opened: Build) -> None:
+    """Who hasn't returned all rows, or that it can go on."""
+    left = [f"{one.rater} {one.n_rows - one.n_back:,}" for one in opened.people() if one.n_back < one.n_rows]
+    if left:
+        note(f"rows still to come: {', '.join(left)}")
+    else:
+        note("all rows are back: run the same 'isogloss build' again to go on")
 
 
 def _status(opened: Build, task: str | None, *, json: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +14,11 @@ from isogloss.cli import options
 from isogloss.cli.console import environment, money, note, say, say_json
 from isogloss.cli.display import Display
 from isogloss.cli.report import draw_in_child
+from isogloss.errors import IsoglossError
 
 if TYPE_CHECKING:
     from isogloss.api import Build
-    from isogloss.run.build import Prospect
+    from isogloss.run.build import Load, Prospect
 
 
 def build(
@@ -26,7 +29,8 @@ def build(
         typer.Argument(metavar="CONFIG", help="The study's TOML file. Left out: an example is written into --out."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say which steps are done, due or waiting, and do nothing.")
+        bool,
+        typer.Option("--dry-run", help="Say which steps are done, due or waiting, and what they may cost; do nothing."),
     ] = False,
     skip_people: Annotated[
         bool, typer.Option("--skip-people", help="Go on without people's part; the data card says so.")
@@ -55,7 +59,11 @@ def build(
             say_json({"config": str(path)})
         return
     if dry_run:
-        _preview(api.preview(study, configuration, out=out, skip_people=skip_people), json=json)
+        found = api.preview(
+            study, configuration, out=out, skip_people=skip_people, base_url=base_url, config=config,
+            environment=environment(), warn=note,
+        )  # fmt: skip
+        _preview(found, json=json, skip_people=skip_people)
         return
     display = Display()
     try:
@@ -64,9 +72,25 @@ def build(
             max_connections=max_connections, base_url=base_url, config=config, observe=display, tell=display.tell,
             warn=display.warn, environment=environment(),
         )  # fmt: skip
+    except IsoglossError:
+        display.close()
+        _report_so_far(out)
+        raise
     finally:
         display.close()
     _finish(opened, json=json)
+
+
+def _report_so_far(out: Path) -> None:
+    """Draw the report over what was made before a fault, where there is anything new."""
+    from isogloss.run.build_folder import BuildFolder
+    from isogloss.run.build_report import is_reported
+
+    folder = BuildFolder(out)
+    if folder.exists and any(step.get("state") == "done" for step in folder.steps().values()):
+        if not is_reported(folder):
+            draw_in_child(folder.path)
+        note(f"report of what was made before: {folder.report_file}")
 
 
 def _finish(opened: Build, *, json: bool) -> None:
@@ -110,39 +134,72 @@ def _finish(opened: Build, *, json: bool) -> None:
         raise typer.Exit(3)
 
 
-def _preview(found: Sequence[Prospect], *, json: bool) -> None:
-    """Which steps are done, due or waiting, and the calls at most."""
-    calls: dict[str, int] = {}
+def _preview(found: Sequence[Prospect], *, json: bool, skip_people: bool) -> None:
+    """Which steps are done, due or waiting, and what they would ask at most."""
+    by_model: dict[str, Load] = {}
     for prospect in found:
-        for model, n in (prospect.calls or {}).items():
-            calls[model] = calls.get(model, 0) + n
-    unknown = [prospect.step.name for prospect in found if prospect.calls is None]
+        for load in prospect.loads or ():
+            by_model[load.model] = by_model[load.model] + load if load.model in by_model else load
+    unknown = [prospect.step.name for prospect in found if prospect.loads is None]
     if json:
         say_json(
             {
-                "steps": {prospect.step.name: prospect.state for prospect in found},
-                "calls": {one.step.name: None if one.calls is None else dict(one.calls) for one in found},
-                "calls_at_most": calls,
+                "steps": {one.step.name: one.state for one in found},
+                "at_most": {
+                    one.step.name: None if one.loads is None else [_named(load) for load in one.loads] for one in found
+                },
+                "by_model": [_named(load) for load in by_model.values()],
+                "in_all": _cells(reduce(add, by_model.values())) if by_model else None,
                 "not_yet_known": unknown,
             }
         )
     else:
-        width = _width([prospect.step.name for prospect in found])
-        for step, state, of_step in found:
-            say(_line(step.name, state, f"{step.title} ({_by(step.by)}){_calls(of_step)}", width=width))
-        for model, n in calls.items():
-            say(f"{model}: {n:,} calls at most" + (", and those not known yet" if unknown else ""))
+        _print(found, by_model, unknown, skip_people=skip_people)
+    for load in by_model.values():
+        if load.cost is None:
+            note(
+                f"the price of {load.model} isn't known; put input_price and output_price under "
+                f'[models."{load.model}"] in isogloss.toml'
+            )
     note("nothing was done or asked")
 
 
-def _calls(calls: Mapping[str, int] | None) -> str:
-    if calls is None:
-        return "; calls are known once the steps before are done"
-    return "".join(f"; {n:,} calls to {model} at most" for model, n in calls.items())
+def _print(
+    found: Sequence[Prospect], by_model: Mapping[str, Load], unknown: Sequence[str], *, skip_people: bool
+) -> None:
+    width = _width([prospect.step.name for prospect in found])
+    for step, state, loads in found:
+        who = "without people" if step.by == "people" and skip_people else f"by {step.who}"
+        more = "; what it asks is known once the steps before are done" if loads is None else ""
+        say(_line(step.name, state, f"{step.title} ({who}){more}", width=width))
+        for load in loads or ():
+            say(_line("", "", _words(load), width=width))
+    if not by_model:
+        return
+    for load in by_model.values() if len(by_model) > 1 else ():
+        say(_words(load))
+    say(_words(reduce(add, by_model.values())._replace(model="in all")))
+    if unknown:
+        say(f"not in it, for it isn't known yet: {', '.join(unknown)}")
 
 
-def _by(who: str) -> str:
-    return {"rule": "by rule", "model": "by a model", "people": "by people"}[who]
+def _words(load: Load) -> str:
+    calls = f"{load.n_calls:,} call{'' if load.n_calls == 1 else 's'}"
+    tokens = f"{load.input_tokens.high:,} tokens in, {load.output_tokens:,} out"
+    return f"{load.model}: at most {calls}, {tokens}, {money(load.cost)}"
+
+
+def _named(load: Load) -> dict[str, object]:
+    return {"model": load.model, **_cells(load)}
+
+
+def _cells(load: Load) -> dict[str, object]:
+    return {
+        "calls": load.n_calls,
+        "input_tokens": load.input_tokens._asdict(),
+        "output_tokens": load.output_tokens,
+        "cost": None if load.cost is None else round(load.cost, 9),
+    }
 
 
 def _width(names: Iterable[str]) -> int:

@@ -20,6 +20,8 @@ PLAIN_SECONDS = (5.0, 60.0)
 """Between lines where there is no terminal: at first, and at most; it grows with the time gone."""
 RATE_SECONDS = 60.0
 """The rate shown is that of the last minute."""
+CALLS = {"ok": "answered"}
+"""What a status means of a call: what the reply says, a refusal perhaps, is read later."""
 SAMPLE_SECONDS = 1.0
 
 
@@ -73,7 +75,7 @@ class Row:
         """Replies of this command by status, in per cent."""
         p = self.progress
         counts = sorted(p.statuses.items(), key=_good_first)
-        return ", ".join(f"{100 * n / p.n_asked:.1f} % {status.value}" for status, n in counts)
+        return ", ".join(f"{100 * n / p.n_asked:.1f} % {CALLS.get(status.value, status.value)}" for status, n in counts)
 
     def tokens(self) -> str:
         """Tokens used by this command."""

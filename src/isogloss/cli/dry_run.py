@@ -53,6 +53,12 @@ def dry_run(
     json: bool,
 ) -> None:
     """Print calls, tokens and cost by model and stage, less what the run folder `out` holds already."""
+    from isogloss.api import check_models
+
+    stages = job.outlook(out)
+    check_models(
+        job, next(iter(stages.values())), config=config, environment=environment, base_url=base_url, batch=batch
+    )
     if prompts_out is not None:
         from isogloss.run.plan import write_prompts
 
@@ -60,8 +66,8 @@ def dry_run(
         note(f"wrote {n:,} prompts to {prompts_out}")
     quotes = {model: _quote(model, config, environment, base_url) for model in job.spec.models or ("",)}
     models = {
-        model: {kind: _line(part, quotes[model], batch) for kind, part in stages.items()}
-        for model, stages in job.outlook(out).items()
+        model: {kind: _line(part, quotes[model], batch) for kind, part in parts.items()}
+        for model, parts in stages.items()
     }
     if json:
         say_json(_as_json(job, models, quotes, batch=batch))

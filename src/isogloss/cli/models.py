@@ -3,38 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from isogloss.cli import options
 from isogloss.cli.console import environment, note, say, say_json
+from isogloss.cli.train_head import train_head
 
 if TYPE_CHECKING:
     from isogloss.models.config import Config, Value
     from isogloss.models.prices import Quote
 
-ACTIONS = ("pull", "prices")
+ACTIONS = ("pull", "prices", "train-head")
 
 
 def models(
     action: Annotated[
         str | None,
-        typer.Argument(help="'pull' brings the weights of a small embedded model; 'prices' lists what tokens cost."),
+        typer.Argument(
+            help="'pull' brings the weights of a small embedded model; 'prices' lists what tokens cost; 'train-head' "
+            "trains a next-sentence head for a model of hf/ that has none."
+        ),
     ] = None,
     name: Annotated[
-        str | None, typer.Argument(help="Which weights, e.g. smollm2; or whose prices, e.g. openai or gpt-4o.")
+        str | None,
+        typer.Argument(
+            help="Which weights, e.g. smollm2; whose prices, e.g. openai or gpt-4o; or which model gets a head, e.g. "
+            "hf/FacebookAI/xlm-roberta-base."
+        ),
     ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="train-head: UTF-8 text, a sentence a line, a blank line between documents."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="train-head: a new folder for the head, then asked as hf/./DIR.")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="train-head: language of the corpus (BCP 47), noted with the head."),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=400,
+            metavar="N",
+            help="train-head: pairs of sentences in all, at most; half are consecutive. [default: 10000]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="train-head: decides which pairs are drawn, and the first weights.")] = 0,
     config: options.Config = None,
     json: options.Json = False,
 ) -> None:
-    """List providers, embedded models and what isogloss.toml sets; bring weights; list prices."""
+    """List providers, embedded models and what isogloss.toml sets; bring weights; list prices; train a head."""
     from isogloss.errors import SettingError
     from isogloss.models.config import read_config
     from isogloss.registry import unknown_name
 
     if action is not None and action not in ACTIONS:
         raise unknown_name("action of 'isogloss models'", action, ACTIONS)
+    if action == "train-head":
+        train_head(name, corpus, out, language=language, pairs=pairs, seed=seed, config=config, json=json)
+        return
+    if any(option is not None for option in (corpus, out, language, pairs)):
+        raise SettingError("--corpus, --out, --language and --pairs are for 'isogloss models train-head'")
     if action == "pull":
         if name is None:
             raise SettingError("'isogloss models pull' needs a name, e.g. 'isogloss models pull smollm2'")

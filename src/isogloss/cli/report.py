@@ -27,7 +27,7 @@ def report(
     from isogloss import api
     from isogloss.errors import SettingError
     from isogloss.files import whole_file
-    from isogloss.reports import FORMATS, render
+    from isogloss.reports import FORMATS, render_apart
     from isogloss.reports import where as select
 
     builds = [run for run in runs if (run / "build.json").exists()]
@@ -41,8 +41,9 @@ def report(
         return
     if format not in FORMATS:
         raise SettingError(f"no format {format!r}; there are html, {', '.join(FORMATS)}")
-    estimates = api.estimates_of([api.Run(run) for run in runs])
-    text = render(select(estimates, where) if where else estimates, format)
+    opened = [api.Run(run) for run in runs]
+    estimates = api.estimates_of(opened)
+    text = render_apart(select(estimates, where) if where else estimates, opened[0].study.apart, format)
     if out is None:
         say(text.rstrip("\n"))
     else:

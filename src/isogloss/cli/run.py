@@ -9,7 +9,7 @@ import typer
 
 from isogloss.cli import options
 from isogloss.cli.console import environment, money, note, parse_set, say, say_json
-from isogloss.cli.display import Display
+from isogloss.cli.display import CALLS, Display
 from isogloss.cli.report import draw_in_child
 from isogloss.cli.tables import overview
 
@@ -69,6 +69,9 @@ def run(
             out=folder, batch=batch, prompts_out=prompts_out, json=json,
         )  # fmt: skip
         return
+    if not (folder / "run.json").exists():
+        for text in job.dataset.notes:
+            note(f"note: {text}")
     display = Display()
     try:
         summary = api.ask(
@@ -102,10 +105,12 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
         )
     else:
         say(overview(opened.records, opened.study))
-    statuses = ", ".join(f"{n:,} {status}" for status, n in summary.statuses.items())
+    statuses = ", ".join(f"{n:,} {CALLS.get(status, status)}" for status, n in summary.statuses.items())
     note(f"{summary.asked:,} asked now, {summary.cached:,} held already; {statuses}")
     if summary.asked and (summary.cost != 0.0 or summary.n_unmetered):
         note(_money(summary))
+    for reason in summary.final:
+        note(reason)
     for reason in summary.stopped:
         note(f"stopped early: {reason}")
     if summary.stopped and summary.missing_cost:
@@ -117,6 +122,9 @@ def finish(summary: Summary, folder: Path, *, json: bool) -> None:
     if not summary.complete:
         note("not complete: the same command asks only what is missing")
         raise typer.Exit(3)
+    if summary.is_hopeless:
+        note("nothing could be answered: take another model or other settings")
+        raise typer.Exit(1)
 
 
 def _money(summary: Summary) -> str:

@@ -13,11 +13,14 @@ FINER = ("country", "area", "language", "region", "category", "domain", "element
 
 
 def overview(estimates: Sequence[Estimate], study: Study) -> str:
-    """The study's main measures over everything, in the strict reading; the report has the rest."""
-    from isogloss.reports import to_text
+    """The study's main measures over everything, in the strict reading; the report has the rest.
+
+    A table for each word of the study's key `apart`.
+    """
+    from isogloss.reports import render_apart
 
     coarse = [e for e in estimates if not any(key in e.group for key in FINER)]
     headline = study.headline or tuple(dict.fromkeys(e.measure for e in coarse))
     strict = [e for e in coarse if e.group.get("reading") != "lenient"] or coarse
     chosen = [e for measure in headline for e in strict if e.measure == measure and "model" in e.group]
-    return to_text(chosen or coarse or estimates).rstrip("\n")
+    return render_apart(chosen or coarse or estimates, study.apart, "text").rstrip("\n")

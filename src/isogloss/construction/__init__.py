@@ -1,5 +1,15 @@
 """Building data sets: steps from tables to tables, and what such steps share."""
 
-from isogloss.construction.pipeline import Ask, Construction, Sheet, Step, Table, Tables, WaitingError, Workshop
+from isogloss.construction.pipeline import (
+    Ask,
+    Construction,
+    Requests,
+    Sheet,
+    Step,
+    Table,
+    Tables,
+    WaitingError,
+    Workshop,
+)
 
-__all__ = ["Ask", "Construction", "Sheet", "Step", "Table", "Tables", "WaitingError", "Workshop"]
+__all__ = ["Ask", "Construction", "Requests", "Sheet", "Step", "Table", "Tables", "WaitingError", "Workshop"]

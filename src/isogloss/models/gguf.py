@@ -10,7 +10,7 @@ from typing import NamedTuple
 from isogloss.errors import DataError, ModelError
 from isogloss.models.answer_probability import Tokens, answer_logprobs, wanted_tokens
 from isogloss.models.chat import ChatModel, Endpoint
-from isogloss.models.faults import read_words, shorten
+from isogloss.models.faults import is_too_long, read_words, shorten
 from isogloss.models.folding import fold_system
 from isogloss.models.grammar import grammar_of
 from isogloss.models.http import HttpError
@@ -20,7 +20,7 @@ from isogloss.models.model import Abilities, CalledOffError
 from isogloss.models.openai_wire import OPENAI
 from isogloss.models.pace import Pace
 from isogloss.models.retry import RetryPolicy
-from isogloss.models.weights import KNOWN, locate, sha256_of
+from isogloss.models.weights import KNOWN, known, locate, sha256_of
 from isogloss.records import Message, Prompt, Response, Sampling, Status
 
 _CONTEXT = 8192
@@ -74,6 +74,8 @@ class GgufModel:
         timeout: float = 600.0,
         chat_template: str | None = None,
     ) -> None:
+        if not _is_path(source):
+            known(source)
         self.name = name
         self.revision = revision
         self.abilities = Abilities(chat=True, grammar=True, logprobs=True, seeds=True)
@@ -125,17 +127,18 @@ class GgufModel:
             raise
 
     def _checked_weights(self) -> Path:
-        known = KNOWN.get(self._source)
-        if known is not None or not _is_path(self._source):
+        weights = KNOWN.get(self._source)
+        if weights is not None or not _is_path(self._source):
             path = locate(self._source, self._cache_dir)
         else:
             path = Path(self._source).expanduser()
             if not path.is_file():
                 raise ModelError(f"no weights at {path}; expected a .gguf file")
         digest = sha256_of(path)
-        if known is not None and digest != known.sha256:
+        if weights is not None and digest != weights.sha256:
             raise ModelError(
-                f"the weights {path} are damaged (sha256 {digest[:8]}…); get them by isogloss models pull {known.name}"
+                f"the weights {path} are damaged (sha256 {digest[:8]}…); get them by 'isogloss models pull "
+                f"{weights.name}'"
             )
         if self._asked_revision is not None and not digest.startswith(self._asked_revision):
             raise ModelError(f"{self.name}: {path} is revision {digest[:16]}, not {self._asked_revision}")
@@ -243,7 +246,8 @@ class GgufModel:
         if prompt.candidates and rendered is not None:
             return await self._score(session, prompt, repeat, rendered, started, rendered=rendered)
         response = await session.chat.ask(prompt, sampling, repeat)  # it has its own words for faults, and tries again
-        return response.model_copy(update={"rendered": rendered})
+        too_long = response.status is Status.FAILED and not response.passing and is_too_long(response.error or "")
+        return response.model_copy(update={"rendered": rendered, "final": too_long})
 
     # --- raw texts ----------------------------------------------------------------------------------------------------
 
@@ -278,7 +282,8 @@ class GgufModel:
         try:
             before = _without_double_start(await calls.tokens(text, add_special=True), session.bos)
             if not before:
-                raise RefusedError("nothing stands before the candidates, and the model has no token for a start")
+                words = "nothing stands before the candidates, and the model has no token for a start"
+                raise RefusedError(words, final=True)
             answers = [await self._candidate(calls, text[-_TAIL:], candidate) for candidate in prompt.candidates]
             logprobs = answer_logprobs(answers, await calls.distributions(before, wanted_tokens(answers)))
         except (HttpError, RefusedError) as fault:
@@ -366,7 +371,8 @@ def _check_running(name: str, process: LlamaProcess) -> None:
 
 def _fault(fault: HttpError | RefusedError) -> dict[str, str | bool]:
     """What a response says of a fault; a connection that broke may hold another time."""
-    return {"error": str(fault), "passing": isinstance(fault, HttpError)}
+    is_final = isinstance(fault, RefusedError) and fault.final
+    return {"error": str(fault), "passing": isinstance(fault, HttpError), "final": is_final}
 
 
 def _is_path(source: str) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 
 from isogloss.errors import DataError
 from isogloss.records import AnswerForm
+
+MOST_CHARACTERS = 240
+"""Of one text in a row; without an end a small model may never close its quotes."""
 
 
 @lru_cache(maxsize=1024)
@@ -17,7 +21,7 @@ def grammar_of(form: AnswerForm) -> str | None:
     Raises
     ------
     DataError
-        For a form without anything to choose, or with more letters than the alphabet has.
+        For a form without anything to choose, without keys or rows, or with more letters than the alphabet has.
     """
     match form.kind:
         case "one_of":
@@ -32,6 +36,10 @@ def grammar_of(form: AnswerForm) -> str | None:
             if form.n_options < 1:
                 raise DataError(f"a form of kind 'number_list' needs at least 1 option, got {form.n_options}")
             return _ascending(form.n_options, form.max_chosen)
+        case "rows":
+            if form.n_options < 1 or not form.choices:
+                raise DataError("a form of kind 'rows' needs keys and at least 1 row")
+            return _rows(form.choices, form.n_options)
         case "text" | "next_sentence" | "shared_tokens":
             return None
 
@@ -43,6 +51,19 @@ def _literal(text: str) -> str:
 
 def _alternatives(choices: tuple[str, ...]) -> str:
     return "root ::= " + " | ".join(_literal(choice) for choice in choices)
+
+
+def _rows(keys: tuple[str, ...], n_rows: int) -> str:
+    """A JSON list of one to `n_rows` objects with these keys, each a text without escapes."""
+    cells = ' ", " '.join(f"{_literal(json.dumps(key, ensure_ascii=False) + ': ')} text" for key in keys)
+    more = f' (", " row){{0,{n_rows - 1}}}' if n_rows > 1 else ""
+    return "\n".join(
+        (
+            f'root ::= "[" row{more} "]"',
+            f'row ::= "{{" {cells} "}}"',
+            rf'text ::= "\"" [^"\\\x00-\x1F\x7F]{{1,{MOST_CHARACTERS}}} "\""',
+        )
+    )
 
 
 def _ascending(n_options: int, max_chosen: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from isogloss.models.answer_probability import Tokens
-from isogloss.models.faults import read_words, shorten
+from isogloss.models.faults import is_too_long, read_words, shorten
 from isogloss.models.http import HttpClient
 from isogloss.records import Message, Sampling
 
@@ -19,7 +19,11 @@ T = TypeVar("T")
 
 
 class RefusedError(Exception):
-    """The server answered with an error."""
+    """The server answered with an error; `final` where no other try can help."""
+
+    def __init__(self, words: str, *, final: bool = False) -> None:
+        super().__init__(words)
+        self.final = final
 
 
 class Props(msgspec.Struct):
@@ -129,7 +133,8 @@ class LlamaCalls:
         else:
             reply = await self._http.post(path, msgspec.json.encode(request))
         if reply.status != 200:
-            raise RefusedError(f"HTTP {reply.status}: {shorten(read_words(reply.body).message)}")
+            words = read_words(reply.body).message
+            raise RefusedError(f"HTTP {reply.status}: {shorten(words)}", final=is_too_long(words))
         try:
             return msgspec.json.decode(reply.body, type=kind)
         except msgspec.DecodeError as error:

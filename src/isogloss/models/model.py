@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from isogloss.records import Prompt, Record, Response, Sampling
 
@@ -22,9 +22,35 @@ class Abilities(Record):
     masked: bool = False
     """Its log-probabilities are pseudo-log-likelihoods: each token given all others, from a masked model."""
     next_sentence: bool = False
-    """Has a head that tells how likely one sentence follows another."""
+    """Has a head that tells how likely one sentence follows another, and came with it."""
+    nsp_trained: bool = False
+    """Has such a head that isogloss trained on a user's corpus."""
     shared_tokens: bool = False
     """Can mask the tokens that two sentences share, one at a time (CrowS-Pairs)."""
+
+    @property
+    def scores(self) -> bool:
+        """Whether it can score given continuations in any way."""
+        return self.logprobs or self.next_sentence or self.nsp_trained
+
+
+class Able(Protocol):
+    """Whose abilities are known: a model, or what is told of one without making it."""
+
+    @property
+    def name(self) -> str:
+        """`provider/model`."""
+
+    @property
+    def abilities(self) -> Abilities:
+        """What it can do."""
+
+
+class Foretold(NamedTuple):
+    """What can be told of a model that isn't made: no key is needed."""
+
+    name: str
+    abilities: Abilities
 
 
 class CalledOffError(Exception):

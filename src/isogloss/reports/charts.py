@@ -182,6 +182,10 @@ def scatter_plot(
     return top(width=WIDTH, height=height, layer=layers)
 
 
+_WIDE = 4
+"""Letters of a column's name from which names of neighbours would touch."""
+
+
 def heat_map(
     cells: Sequence[Mapping[str, object]],
     *,
@@ -192,6 +196,7 @@ def heat_map(
     value_title: str,
     signed: bool = False,
     kind: Kind = "share",
+    domain: tuple[float, float] | None = None,
 ) -> Json:
     """A square per row and column with its value in figures; grey where nothing was scored.
 
@@ -201,9 +206,12 @@ def heat_map(
         With `row`, `column`, `value` (None where nothing was scored) and `words`.
     signed : bool
         One hue on each side of zero.
+    domain : (float, float), optional
+        Values at the ends of the colours, so that several maps can be compared; those of the cells otherwise.
     """
     values = [value for cell in cells if isinstance(value := cell["value"], int | float)]
-    low, high = value_range(values, signed=signed)
+    low, high = domain or value_range(values, signed=signed)
+    slanted = {"labelAngle": -40, "labelAlign": "left"} if max(map(len, columns), default=0) > _WIDE else {}
     on_dark = f"isValid(datum.value) && ({_is_dark('datum.value', low, high, signed)})"
     colour = colour_scale(value_title, low, high, signed=signed)
     rows_of_data = [{**cell, "figure": _short(cell["value"], kind)} for cell in cells]
@@ -216,7 +224,7 @@ def heat_map(
                 "field": "column",
                 "type": "nominal",
                 "sort": list(columns),
-                "axis": {"title": column_title, "orient": "top", "labelAngle": 0, "labelColor": INK},
+                "axis": {"title": column_title, "orient": "top", "labelAngle": 0, "labelColor": INK} | slanted,
             },
             "y": {
                 "field": "row",

@@ -106,7 +106,9 @@ class Example:
     reply: str
     coded: tuple[CodedReply, ...] = ()
     candidates: tuple[tuple[str, float], ...] = ()
-    """Where continuations were scored: each with its natural-log probability."""
+    """Where continuations were scored: each with its score."""
+    scored_by: str = "log-probability"
+    """What these scores are; "log-odds" for a next-sentence head."""
     rendered: str = ""
     """The prompt as the model saw it, with its chat template put on; "" where that isn't known."""
 

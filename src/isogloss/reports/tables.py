@@ -48,6 +48,14 @@ def render(estimates: Sequence[Estimate], format: str) -> str:
     return writer(estimates)
 
 
+def render_apart(estimates: Sequence[Estimate], key: str, format: str) -> str:
+    """As `render`, with a table for each word of a group key (`Study.apart`); json and csv stay whole."""
+    words = dict.fromkeys(one.group.get(key, "") for one in estimates)
+    if format in ("json", "csv") or not key or len(words) < 2:
+        return render(estimates, format)
+    return "\n".join(render([one for one in estimates if one.group.get(key, "") == word], format) for word in words)
+
+
 def grid(estimates: Sequence[Estimate]) -> Grid:
     """Cells in print: measure, group keys, value, interval, items, answers, scored, missing by status if any."""
     keys = group_keys(estimates)

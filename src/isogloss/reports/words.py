@@ -207,7 +207,8 @@ def statuses(context: ReportContext) -> Table:
     names = [*(status for status in CARRIED if status == "ok" or status in seen), *sorted(seen - set(CARRIED))]
     for run in context.runs:
         for model in run.models:
-            label = f"{model.name} ({run.id})" if len(context.runs) > 1 else model.name
+            is_told = len(context.runs) == 1 or model.name.endswith(f" ({run.id})")
+            label = model.name if is_told else f"{model.name} ({run.id})"
             numbers = [model.statuses.get(name, 0) for name in names]
             rows.append((label, sum(model.statuses.values()), *numbers))
     columns = (Column("informant"), Column("questions", "count"), *(Column(name, "count") for name in names))
@@ -223,16 +224,22 @@ class PrintedExample(NamedTuple):
     reply: str
     coded: tuple[CodedReply, ...]
     candidates: tuple[tuple[str, str], ...]
+    scored_by: str
     rendered: str
 
 
 def printed_example(example: Example) -> PrintedExample:
-    """With its format in words and two decimals."""
-    candidates = tuple((text, f"{value:.2f}".replace("-", "−")) for text, value in example.candidates)
-    words = format_words(example.format) + (", by log-probability" if candidates else "")
-    return PrintedExample(
-        words, example.model, example.messages, example.reply, example.coded, candidates, example.rendered
+    """With its format in words, and scores with two decimals, or two digits where they are smaller."""
+    candidates = tuple(
+        (text, f"{value:.2f}" if value == 0 or abs(value) >= 0.1 else f"{value:.2g}")
+        for text, value in example.candidates
     )
+    candidates = tuple((text, value.replace("-", "−")) for text, value in candidates)
+    words = format_words(example.format) + (f", by {example.scored_by}" if candidates else "")
+    return PrintedExample(
+        words, example.model, example.messages, example.reply, example.coded, candidates, example.scored_by,
+        example.rendered,
+    )  # fmt: skip
 
 
 def shortened(row: InvalidRow) -> InvalidRow:

@@ -99,11 +99,11 @@ def analyse(
     from isogloss.reports import write_estimates
 
     spec = folder.spec()
-    settings = study.parse_settings(spec.settings)
+    settings = study.parse_settings(folder.scored_spec().settings)
     with folder.ledger() as ledger:
         dataset = ledger.dataset(spec.data_digest)
         tags = folder.reasoning_tags()
-        state = state_of(ledger, study, spec, tags)
+        state = state_of(ledger, study, folder)
         if not again and is_current(folder, "analysed", state):
             held = read_answers(folder.answers_file, folder.facts()["coders"], all_replies=all_replies)
             known = held_estimates(folder)
@@ -134,8 +134,9 @@ def is_current(folder: RunFolder, what: str, state: Mapping[str, object]) -> boo
     return folder.facts().get(what) == state and all(file.exists() for file in files)
 
 
-def state_of(ledger: Ledger, study: Study, spec: RunSpec, tags: Sequence[Tag] = REASONING_TAGS) -> dict[str, object]:
+def state_of(ledger: Ledger, study: Study, folder: RunFolder) -> dict[str, object]:
     """What the stored answers and estimates of a run depend on: equal state, equal numbers."""
+    spec = folder.spec()
     return {
         "spec": plan_digest(spec),
         "models": list(spec.models),
@@ -143,5 +144,6 @@ def state_of(ledger: Ledger, study: Study, spec: RunSpec, tags: Sequence[Tag] = 
         "responses": ledger.n_responses(),
         "isogloss": __version__,
         "study": f"{study.name}@{study.version}",
-        "reasoning_tags": content_id(tags),
+        "reasoning_tags": content_id(folder.reasoning_tags()),
+        "scoring": folder.scoring(),
     }

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from isogloss.errors import AbilityError, ModelError
-from isogloss.models.model import CalledOffError, Model
+from isogloss.models.model import Able, CalledOffError, Model
 from isogloss.records import FREE, Price, Prompt, Response, Sampling, Status
 from isogloss.run.breaker import WAITS_HALF_AN_HOUR, Breaker, OutageError, Patience
 from isogloss.run.budget import Budget, most_cost, reply_cost
 from isogloss.run.commit import GroupCommit
-from isogloss.run.progress import EARLY, Coding, Observer, Progress, Stop, early_warnings
+from isogloss.run.progress import EARLY, EARLY_SHARE, Coding, Early, Observer, Progress, Stop, early_warnings
 from isogloss.store import Arm, Due, Ledger, Plan, Row
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Circumstances:
     batch: bool = False
     first: int = 1
     """The repeat to begin with: `first` to `repeats` are asked."""
+    early: Early = early_warnings
+    kept_open: list[Model] | None = None
+    """Models of this machine that are open and stay so after their turn, for the caller to close; None: none does."""
 
 
 class Asking:
@@ -92,7 +96,7 @@ class Asking:
             progress.stopped = run.stop.reason
             return progress
         try:
-            await model.open()
+            await self._open()
             run.stop.hooks.append(model.call_off)
             arm = run.ledger.arm(model.name, model.revision, run.sampling, model.abilities.model_dump())
             if model.template is not None:
@@ -106,9 +110,37 @@ class Asking:
                 progress.stopped = await self._ask_all(arm)
         finally:
             progress.remarks = model.remarks
-            await model.close()
-        progress.stopped = progress.stopped or run.stop.reason
+            if not self._stays_open:
+                await model.close()
+        progress.stopped = progress.stopped or run.stop.reason or self._idle(arm)
         return progress
+
+    def _idle(self, arm: Arm) -> str:
+        """What is wrong where nothing was found to be asked, though there are prompts; nothing where all is well."""
+        if self.progress.n_cached or self.progress.n_asked or arm.n_prompts(self.run.plan):
+            return ""
+        return (
+            f"nothing was asked of {self.progress.n_prompts:,} prompts: the run folder says that {self.model.name} "
+            "can't be asked them; choose another --out"
+        )
+
+    @property
+    def _stays_open(self) -> bool:
+        return self.run.kept_open is not None and self.model in self.run.kept_open
+
+    async def _open(self) -> None:
+        """Make the model ready, unless it is. Raises ModelError."""
+        if self._stays_open:
+            return
+        expected = self.model.abilities
+        await self.model.open()
+        if self.model.abilities != expected:
+            raise ModelError(
+                f"{self.model.name} turned out to be another kind of model than could be told before its files were "
+                "here; give the same command again"
+            )
+        if self.run.kept_open is not None and self.model.local:
+            self.run.kept_open.append(self.model)
 
     def _is_finished(self) -> bool:
         """Whether some revision of this model has answered everything: then it needn't even be started."""
@@ -259,7 +291,7 @@ class Asking:
             progress.output_tokens += response.output_tokens or 0
             if price is not None and progress.cost is not None:
                 progress.cost += reply_cost(response, price)
-        if status is not Status.FAILED:
+        if not response.is_due_again:
             progress.n_settled += 1
             progress.n_unmetered += response.is_unmetered and price is not FREE
             if not in_batch:
@@ -278,13 +310,17 @@ class Asking:
         self._first.append(response)
         if len(self._first) < EARLY:
             return
-        coding = self.run.coding
-        statuses = [r.status for r in self._first] if coding is None else coding(self.progress.model, self._first)
-        for warning in early_warnings(self.progress, statuses):
+        coding, name = self.run.coding, self.progress.model
+        statuses = [r.status for r in self._first] if coding is None else coding(name, self._first)
+        final = [response.error for response in self._first if response.final]
+        if len(final) > EARLY_SHARE * EARLY:
+            self.run.warn(f"{len(final)} of the first {EARLY} prompts can't be answered by {name}: {final[0]}")
+        mendable = [status for status, response in zip(statuses, self._first, strict=True) if not response.final]
+        for warning in self.run.early(self.progress, mendable):
             self.run.warn(warning)
 
 
-def check_abilities(model: Model, plan: Plan, sampling: Sampling, *, batch: bool = False) -> None:
+def check_abilities(model: Able, plan: Plan, sampling: Sampling, *, batch: bool = False) -> None:
     """Say before anything is sent what a model can't do. Raises AbilityError."""
     if sampling.constrained and not model.abilities.grammar:
         raise AbilityError(f"model {model.name!r} can't be held to a form of answer; leave out constrained=true")
@@ -297,17 +333,23 @@ def check_abilities(model: Model, plan: Plan, sampling: Sampling, *, batch: bool
         )
 
 
-def n_possible(model: Model, plan: Plan) -> int:
+def n_possible(model: Able, plan: Plan) -> int:
     """How many of a plan's prompts a model can be asked."""
     able = model.abilities
-    return plan.n_chat * able.chat + plan.n_scored * (able.logprobs or able.next_sentence)
+    return plan.n_chat * able.chat + plan.n_scored * able.scores
 
 
 def n_settled(ledger: Ledger, plan: Plan, arm: Arm, repeats: int, *, first: int = 1) -> int:
-    """How many prompts × repeats an arm has answered for good, repeats from `first` on."""
-    return sum(
-        n
-        for repeat in range(first, repeats + 1)
-        for status, n in ledger.standing(plan, arm, repeat).items()
-        if status not in (Status.FAILED, Status.MISSING)
-    )
+    """How many prompts × repeats aren't asked again of an arm, repeats from `first` on."""
+    n = 0
+    for repeat in range(first, repeats + 1):
+        counts = ledger.standing(plan, arm, repeat)
+        n += sum(n for status, n in counts.items() if status not in (Status.FAILED, Status.MISSING))
+        if counts.get(Status.FAILED):
+            n += ledger.final_faults(plan, arm, repeat).total()
+    return n
+
+
+def final_faults(ledger: Ledger, plan: Plan, arm: Arm, repeats: int) -> Counter[str]:
+    """Why calls of an arm failed for good, over all repeats, and how many for each reason."""
+    return sum((ledger.final_faults(plan, arm, repeat) for repeat in range(1, repeats + 1)), Counter())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from isogloss.construction import Ask, Construction, Sheet, Step, Tables, WaitingError, Workshop
+from isogloss.construction import Ask, Construction, Requests, Sheet, Step, Tables, WaitingError, Workshop
 from isogloss.errors import DataError, IncompleteError
-from isogloss.records import Prompt, Response, Sampling, content_id
+from isogloss.records import Price, Prompt, Response, Sampling, content_id
 from isogloss.run.ask_for_build import EngineAsk
+from isogloss.run.budget import TOKENS_WITHOUT_LIMIT, added
 from isogloss.run.build_folder import BuildFolder
+from isogloss.run.plan import prompt_tokens
+from isogloss.run.tokens import NOTHING, Range
 
 State = Literal["done", "waiting", "stopped", "to do"]
 """Of a step: made and current, waiting for people, ended early, or not begun (or to be made again)."""
@@ -71,11 +76,12 @@ class Bench:
         """Hash of all that a step depends on: equal digest, equal tables."""
         skips = self.skip_people and self._comes_after_people(step)
         ratings = [] if skips or not _asks_people(step) else self.folder.ratings(step.name)
+        files = [*map(Path, step.files(self.config)), *(self.folder.path / name for name in step.inputs)]
         return content_id(
             {
                 "step": [step.name, step.version, self.seed, skips],
                 "settings": step.settings(self.config),
-                "files": [self.folder.digest(Path(path)) for path in step.files(self.config)],
+                "files": [self.folder.digest(path) for path in files],
                 "tables": {name: self.folder.digest(self.folder.table_file(name)) for name in step.reads},
                 "reviews": {name: self.folder.decisions_digest(name) for name in step.reviews},
                 "ratings": sorted(content_id([r.item_id, r.rater, dict(r.values)]) for r in ratings),
@@ -116,9 +122,26 @@ def build(
     DataError, SettingError, ModelError, StoreError
         Of a step; what the steps before have made stays.
     """
+    built = Built(str(bench.folder.path), dict.fromkeys([step.name for step in bench.construction.steps], "to do"))
+    due = [step for step in bench.construction.steps if not bench.is_done(step)]
+    for model in dict.fromkeys(name for step in due for name in step.models(bench.config)):
+        ask.check(model)
+    try:
+        _make_what_is_due(bench, ask, built, tell=tell, warn=warn)
+    finally:
+        for name in _outdated(bench, built):
+            warn(f"{bench.folder.path / name} is of an earlier state, and doesn't hold any more")
+    bench.folder.note_states(built.steps)
+    built.asked, built.cost = ask.n_asked, ask.cost
+    return built
+
+
+def _make_what_is_due(
+    bench: Bench, ask: EngineAsk, built: Built, *, tell: Callable[[str], None], warn: Callable[[str], None]
+) -> None:
+    """Step after step, noting in `built` how each stands, until one stops or waits."""
     folder = bench.folder
     tables: Tables = {}
-    built = Built(str(folder.path), dict.fromkeys([step.name for step in bench.construction.steps], "to do"))
     for step in bench.construction.steps:
         if bench.is_done(step):
             made = {name: folder.read_table(name) for name in step.writes}
@@ -139,9 +162,15 @@ def build(
         built.steps[step.name] = "done"
         tables.update(made)
         built.tables.update({name: len(rows) for name, rows in made.items()})
-    folder.note_states(built.steps)
-    built.asked, built.cost = ask.n_asked, ask.cost
-    return built
+
+
+def _outdated(bench: Bench, built: Built) -> list[str]:
+    """Files and folders that a step wrote earlier, and that it would write anew now."""
+    return [
+        Path(step.outputs[0]).parts[0]
+        for step in bench.construction.steps
+        if step.outputs and built.steps[step.name] != "done" and (bench.folder.path / step.outputs[0]).exists()
+    ]
 
 
 def _make(
@@ -175,33 +204,73 @@ def _ask_nobody(
 # --- without making anything ------------------------------------------------------------------------------------------
 
 
+class Load(NamedTuple):
+    """What would be asked of a model, at most; loads of one model add up."""
+
+    model: str
+    n_calls: int
+    input_tokens: Range
+    """Estimated from the prompts, see `isogloss.run.tokens`."""
+    output_tokens: int
+    cost: float | None
+    """US dollars; None where the price isn't known."""
+
+    def __add__(self, other: Load) -> Load:  # type: ignore[override]  # sums, where a tuple would join
+        return Load(
+            self.model, self.n_calls + other.n_calls, self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens, added((self.cost, other.cost)),
+        )  # fmt: skip
+
+
 class Prospect(NamedTuple):
     """What a command would do with a step."""
 
     step: Step
     state: State
-    calls: Mapping[str, int] | None
-    """Model → calls at most; None where that can't be told before an earlier step is done."""
+    loads: Sequence[Load] | None
+    """One for each model that is asked; None where that can't be told before an earlier step is done."""
 
 
-def prospects(bench: Bench) -> list[Prospect]:
-    """How each step stands, without making or writing anything."""
+def prospects(bench: Bench, price_of: Callable[[str], Price | None]) -> list[Prospect]:
+    """How each step stands, without making or writing anything.
+
+    Parameters
+    ----------
+    bench : Bench
+    price_of : callable
+        Name of a model → its price, None where that isn't known.
+    """
     found: list[Prospect] = []
     tables: Tables = {}
     changing: set[str] = set()
     for step in bench.construction.steps:
         if not changing.intersection(step.reads) and bench.is_done(step):
             tables.update({name: bench.folder.read_table(name) for name in step.writes})
-            found.append(Prospect(step, "done", {}))
+            found.append(Prospect(step, "done", ()))
             continue
         ready = all(name in tables for name in step.reads)
-        calls: Mapping[str, int] | None = {}
+        loads: Sequence[Load] | None = ()
         if step.forecast is not None:
-            calls = step.forecast(bench.workshop(step, tables)) if ready else None
+            requests = step.forecast(bench.workshop(step, tables))
+            loads = None if requests is None else loads_of(requests, price_of)
         waits = step.by == "people" and not bench.skip_people and not (ready and _all_are_back(bench, step, tables))
-        found.append(Prospect(step, "waiting" if waits else "to do", calls))
+        found.append(Prospect(step, "waiting" if waits else "to do", loads))
         changing.update(step.writes)
     return found
+
+
+def loads_of(requests: Sequence[Requests], price_of: Callable[[str], Price | None]) -> list[Load]:
+    """Calls, tokens and cost of what a step would ask, a load for each model."""
+    loads: dict[str, Load] = {}
+    for model, prompts, times, max_tokens in requests:
+        n_calls = len(prompts) * times
+        tokens_in = reduce(add, map(prompt_tokens, prompts), NOTHING).times(times)
+        tokens_out = n_calls * (max_tokens or TOKENS_WITHOUT_LIMIT)
+        price = price_of(model)
+        cost = None if price is None else price.cost(tokens_in.high, tokens_out)
+        load = Load(model, n_calls, tokens_in, tokens_out, cost)
+        loads[model] = loads[model] + load if model in loads else load
+    return [load for load in loads.values() if load.n_calls]
 
 
 def _all_are_back(bench: Bench, step: Step, tables: Tables) -> bool:

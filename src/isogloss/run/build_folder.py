@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from isogloss.annotation.cells import unguarded
 from isogloss.construction import Table
 from isogloss.errors import DataError, StoreError
 from isogloss.files import whole_file
@@ -170,7 +171,7 @@ class BuildFolder:
             raise DataError(f"{path} can't be read: {error.strerror}") from error
 
     def decisions_digest(self, name: str) -> str:
-        """Hash of what a person decided in a review file; rows without a decision don't count."""
+        """Hash of what a person decided in a review file, however it is written there; other rows don't count."""
         path = self.path / name
         try:
             text = path.read_text(encoding="utf-8-sig", errors="replace")
@@ -183,12 +184,12 @@ class BuildFolder:
             rows = list(csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
         except csv.Error as error:
             raise DataError(f"{path} is no CSV file any more: {error}") from error
-        decided = [
-            {key: cell for key, cell in row.items() if key and (key == "decision" or key.endswith("_id"))}
+        decided = {
+            (decision, *sorted(unguarded(cell or "") for key, cell in row.items() if key and key.endswith("_id")))
             for row in rows
-            if str(row.get("decision") or "").strip()
-        ]
-        return content_id(sorted(map(content_id, decided))) if decided else ""
+            if (decision := str(row.get("decision") or "").strip().lower())
+        }
+        return content_id(sorted(decided)) if decided else ""
 
     # --- ratings ------------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def write_build_report(bench: Bench, study: Study, tables: Tables, path: Path) -
     write_construction_html(
         path,
         ConstructionContext(
-            title=construction.title,
+            title=getattr(bench.config, "title", construction.title),
             study=f"{study.name}@{study.version}",
             steps=_steps(bench, tables),
             asked=_asked(folder),
@@ -70,7 +70,7 @@ def _steps(bench: Bench, tables: Tables) -> Table:
         made = ", ".join(f"{name} {len(tables[name]):,}" for name in step.writes if name in tables)
         state, n_failed = str(facts.get("state", "to do")), facts.get("n_failed") or 0
         state += f", {n_failed:,} calls failed" if n_failed else ""
-        rows.append((step.title, step.by, state, made or None))
+        rows.append((step.title, step.who, state, made or None))
     columns = (Column("step"), Column("done by"), Column("state"), Column("rows"))
     return Table("steps", "The steps", columns, tuple(rows), note="Rows of each table in the folder tables/.")
 

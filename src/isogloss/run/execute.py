@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from isogloss.errors import IncompleteError, ModelError
 from isogloss.records import Sampling
@@ -18,8 +18,11 @@ from isogloss.run.breaker import WAITS_HALF_AN_HOUR, Patience
 from isogloss.run.budget import Budget
 from isogloss.run.collector import rare_collections
 from isogloss.run.commit import GroupCommit
-from isogloss.run.progress import Coding, Observer, Progress, Stop
+from isogloss.run.progress import Coding, Early, Observer, Progress, Stop, early_warnings
 from isogloss.store import Ledger, Plan
+
+if TYPE_CHECKING:
+    from isogloss.models.model import Model
 
 T = TypeVar("T")
 
@@ -39,6 +42,8 @@ def execute(
     batch: bool = False,
     first: int = 1,
     runner: asyncio.Runner | None = None,
+    early: Early = early_warnings,
+    kept_open: list[Model] | None = None,
 ) -> list[Progress]:
     """Ask each model what it hasn't answered yet, and commit every reply.
 
@@ -51,6 +56,11 @@ def execute(
         The first and the last repeat of each prompt to ask; not for batches, which ask all.
     runner : asyncio.Runner, optional
         Whose loop the calls run on, for a caller that asks the same models several times.
+    early : callable, optional
+        What to warn of, given the first replies of a model.
+    kept_open : list of Model, optional
+        Models of this machine are put here once they are open, and not closed: the caller does that, on the same
+        runner. What is in it already isn't opened again.
 
     Raises
     ------
@@ -66,7 +76,7 @@ def execute(
         stop = Stop()
         run = Circumstances(
             ledger, plan, sampling, repeats, GroupCommit(ledger), stop, observe, warn, coding, budget,
-            patience, batch, first,
+            patience, batch, first, early, kept_open,
         )  # fmt: skip
         with _signals(stop, warn), rare_collections():
             return await _all([Asking(informant, run) for informant in informants], run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +24,7 @@ from isogloss.version import __version__
 GROWING = {"models", "repeats", "limit", "data"}
 """What may differ when a run is taken up again; everything else would change what is asked."""
 
-KEPT = ("remarks", "reasoning_tags")
+KEPT = ("remarks", "reasoning_tags", "scoring")
 """Facts of run.json that outlive its growing."""
 
 
@@ -74,11 +74,30 @@ class RunFolder:
             first = error.errors()[0]
             raise StoreError(f"{self.spec_file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
+    def scoring(self) -> dict[str, object]:
+        """Settings that the run is scored with instead of those it was begun with, as run.json has them."""
+        return dict(self.facts().get("scoring", {}))
+
+    def scored_spec(self) -> RunSpec:
+        """What the run asks, with the settings that it is scored with."""
+        spec = self.spec()
+        return spec.model_copy(update={"settings": {**spec.settings, **self.scoring()}})
+
+    def note_scoring(self, given: Mapping[str, object]) -> None:
+        """Let these settings (`Study.scoring`, as JSON values) hold for the run from now on; nothing is asked again."""
+        begun = self.spec().settings
+        scoring = {**self.scoring(), **given}
+        scoring = {name: value for name, value in scoring.items() if name not in begun or begun[name] != value}
+        if scoring != self.scoring():
+            self.note(scoring=scoring)
+
     def ledger(self, *, create: bool = False) -> Ledger:
         return Ledger(self.ledger_file, create=create)
 
-    def begin(self, spec: RunSpec) -> RunSpec:
+    def begin(self, spec: RunSpec, *, scoring: Collection[str] = ()) -> RunSpec:
         """Make the folder for a run, or take up the run that is in it; returns the spec that holds.
+
+        `scoring` are the names of settings that may differ from those of the run: it is scored with them from now on.
 
         Raises
         ------
@@ -87,14 +106,18 @@ class RunFolder:
         StoreError
             If the folder can't be made or written.
         """
+        wanted = {name: spec.settings[name] for name in scoring} if self.exists else {}
         if self.exists:
-            spec = self._grown(self.spec(), spec)
+            held = self.spec()
+            spec = self._grown(held, with_scoring_of(held, spec, scoring))
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            held = self.facts() if self.exists else {}
-            if not held or self.spec() != spec:
-                kept = {name: held[name] for name in KEPT if name in held}
+            facts = self.facts() if self.exists else {}
+            if not facts or self.spec() != spec:
+                kept = {name: facts[name] for name in KEPT if name in facts}
                 self._write({"spec": spec.model_dump(mode="json"), **_environment(), **kept})
+            if wanted:
+                self.note_scoring(wanted)
         except OSError as error:
             raise StoreError(
                 f"{self.path} can't be written: {error.strerror or error}; choose another --out"
@@ -198,6 +221,13 @@ class RunFolder:
             yield
         finally:
             lock.release()
+
+
+def with_scoring_of(held: RunSpec, spec: RunSpec, scoring: Collection[str]) -> RunSpec:
+    """A spec with the settings of scoring that another one has."""
+    settings = {name: value for name, value in spec.settings.items() if name not in scoring}
+    settings |= {name: held.settings[name] for name in scoring if name in held.settings}
+    return spec.model_copy(update={"settings": settings})
 
 
 def _first_difference(held: RunSpec, wanted: RunSpec, name: str) -> tuple[str, object, object]:

@@ -114,6 +114,10 @@ class Held(NamedTuple):
     """Whether it can be asked for replies, and for the probability of candidates."""
 
 
+SCORED = " logprob"
+"""Ends the name of a stage whose prompts have candidates to score."""
+
+
 def forecast(
     questions: Iterable[Question], *, max_tokens: int, held: Mapping[str, Held]
 ) -> dict[str, dict[str, Forecast]]:
@@ -140,7 +144,7 @@ def forecast(
     for _, condition, prompt in questions:
         kind = condition.format or "all"
         if condition.reading == "logprob":
-            kind += " logprob"
+            kind += SCORED
         n_questions[kind] += 1
         key = bytes.fromhex(prompt.id.rpartition(":")[2])
         if key in seen:
@@ -183,6 +187,6 @@ def reply_tokens(prompt: Prompt, *, max_tokens: int) -> Range:
     if form.kind == "number_list":
         n_chosen = min(form.max_chosen or form.n_options, form.n_options)
         return Range(1, min(2 * max(1, n_chosen // 3), max_tokens), max_tokens)
-    if form.kind == "text":
+    if form.kind in ("text", "rows"):
         return Range(1, max(1, max_tokens // 2), max_tokens)
     return Range(1, min(2, max_tokens), max_tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isogloss.records import Response, Status
@@ -17,6 +17,7 @@ HINTS = {
     Status.FAILED: "; they are asked again by the same command",
     Status.UNPARSED: "; see why with 'isogloss invalid RUN', or stop here and change the wording",
 }
+"""Status → what to do about it in a run."""
 
 
 @dataclass
@@ -68,12 +69,16 @@ class Stop:
                 hook()
 
 
-def early_warnings(progress: Progress, statuses: Sequence[Status]) -> list[str]:
+Early = Callable[[Progress, Sequence[Status]], Sequence[str]]
+"""(progress, statuses of the first replies) → what to warn of."""
+
+
+def early_warnings(progress: Progress, statuses: Sequence[Status], *, hints: Mapping[Status, str] = HINTS) -> list[str]:
     """What is wrong with too many of a model's first replies, one line a status."""
     counts = Counter(statuses)
     return [
         f"{counts[status]} of the first {len(statuses)} replies of {progress.model} are {status.value}"
-        + HINTS.get(status, "")
+        + hints.get(status, "")
         for status in (Status.TRUNCATED, Status.FAILED, Status.UNPARSED, Status.BLOCKED, Status.REFUSED)
         if counts[status] > EARLY_SHARE * len(statuses)
     ]

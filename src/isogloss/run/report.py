@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.errors import DataError
-from isogloss.records import Dataset, Estimate, Message, RunSpec, Sampling, Status
+from isogloss.records import Dataset, Estimate, Message, Prompt, RunSpec, Sampling, Status
 from isogloss.run.analyse import analyse, current_arms, held_plan, standing, state_of
 from isogloss.run.folder import RunFolder
 from isogloss.study import Study
@@ -63,7 +63,9 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
         estimates=tuple(estimates),
         sections=tuple(sections),
         examples=tuple(
-            example for folder, frame in zip(folders, frames, strict=True) for example in _examples(folder, frame)
+            example
+            for folder, frame in zip(folders, frames, strict=True)
+            for example in _examples(folder, frame, dataset)
         ),
         invalid=tuple(invalid_replies(answers)),
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -72,7 +74,7 @@ def write_report(folders: Sequence[RunFolder], study: Study, path: Path) -> None
     for folder in folders:
         if path == folder.report_file:
             with folder.ledger() as ledger:
-                folder.note(reported=state_of(ledger, study, folder.spec(), folder.reasoning_tags()))
+                folder.note(reported=state_of(ledger, study, folder))
 
 
 def distinct_names(folders: Sequence[RunFolder], specs: Sequence[RunSpec]) -> list[dict[str, str]]:
@@ -113,7 +115,7 @@ def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> 
         for arm in arms:
             statuses = standing(ledger, plan, [arm], spec.repeats)
             n_prompts += sum(statuses.values())
-            words = [word for word, able in (("chat", arm.chats), ("log-probabilities", arm.scores)) if able]
+            words = [word for word, able in (("chat", arm.chats), ("scores of given texts", arm.scores)) if able]
             models.append(
                 ModelFacts(
                     name=name_of.get(arm.model, arm.model),
@@ -137,13 +139,13 @@ def _run_facts(folder: RunFolder, spec: RunSpec, name_of: Mapping[str, str]) -> 
         first, last = ledger.span()
     return RunFacts(
         id=folder.path.name,
-        spec=spec,
+        spec=folder.scored_spec(),
         models=tuple(models),
         versions=facts.get("versions", {}),
         started=_iso(first) or facts.get("created"),
         finished=_iso(last),
         n_prompts=n_prompts,
-        command=command(spec, folder.path),
+        command=command(folder.scored_spec(), folder.path),
         folder=str(folder.path),
         reasoning_tags=tuple(tag if isinstance(tag, str) else " … ".join(tag) for tag in folder.own_reasoning_tags()),
         unreported=others,
@@ -196,7 +198,7 @@ def _dataset_facts(dataset: Dataset, spec: RunSpec, study: Study) -> DatasetFact
     )
 
 
-def _examples(folder: RunFolder, answers: pd.DataFrame) -> list[Example]:
+def _examples(folder: RunFolder, answers: pd.DataFrame, dataset: Dataset) -> list[Example]:
     """One prompt of each format and way of reading with its reply and how it was read."""
     from isogloss.reports.context import CodedReply, Example
 
@@ -211,11 +213,14 @@ def _examples(folder: RunFolder, answers: pd.DataFrame) -> list[Example]:
         wanted = dict(zip(first["prompt_id"], first["model"], strict=True))
         for prompt, response in ledger.exchanges(plan, wanted):
             same = answered[(answered["prompt_id"] == prompt.id) & (answered["model"] == wanted[prompt.id])]
+            texts = _texts(prompt, dataset)
             examples.append(
                 Example(
                     format=str(same["format"].iloc[0]),
                     model=wanted[prompt.id],
-                    messages=tuple(Message(role=m.role, content=m.content) for m in prompt.messages),
+                    messages=tuple(
+                        Message(role=m.role, content=texts.get(m.content, m.content)) for m in prompt.messages
+                    ),
                     reply=response.text or "",
                     coded=tuple(
                         CodedReply(reading, status, _words(value), note)
@@ -223,11 +228,32 @@ def _examples(folder: RunFolder, answers: pd.DataFrame) -> list[Example]:
                             same["reading"], same["status"], same["value"], same["note"], strict=True
                         )
                     ),
-                    candidates=tuple(zip(prompt.candidates, response.candidate_logprobs or (), strict=False)),
+                    candidates=tuple(
+                        (texts.get(candidate, candidate), score)
+                        for candidate, score in zip(prompt.candidates, response.candidate_logprobs or (), strict=False)
+                    ),
+                    scored_by=_scored_by(prompt, is_elsewhere=bool(texts)),
                     rendered=response.rendered or "",
                 )
             )
     return examples
+
+
+def _texts(prompt: Prompt, dataset: Dataset) -> dict[str, str]:
+    """Id → text, where a prompt names an item and its options by id: it stands for scores made elsewhere."""
+    ids = {message.content for message in prompt.messages}
+    for item in dataset.items:
+        texts = {option.id: option.text for option in item.options}
+        if item.id in ids and prompt.candidates and texts.keys() >= set(prompt.candidates):
+            return {item.id: item.text or "(no context)", **texts}
+    return {}
+
+
+def _scored_by(prompt: Prompt, *, is_elsewhere: bool) -> str:
+    """What the scores of candidates are."""
+    if is_elsewhere:
+        return "scores made elsewhere"
+    return "log-odds" if prompt.form and prompt.form.kind == "next_sentence" else "log-probability"
 
 
 def _words(value: object) -> str:
@@ -236,7 +262,7 @@ def _words(value: object) -> str:
     if isinstance(value, Mapping):
         return json.dumps(dict(value), ensure_ascii=False)
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(map(_words, value))
     return (
         {True: "yes", False: "no"}.get(value, str(value))
         if isinstance(value, bool)

@@ -39,7 +39,7 @@ def read_responses(source: str | Path | pd.DataFrame) -> list[Given]:
     """
     rows: list[tuple[str, Mapping[str, object]]]
     if not isinstance(source, str | Path):
-        records = source.to_dict(orient="records")
+        records = source.astype(object).where(source.notna(), None).to_dict(orient="records")
         rows = [(f"row {k}", {str(n): v for n, v in row.items()}) for k, row in enumerate(records, start=1)]
     else:
         path = Path(source)
@@ -161,4 +161,4 @@ def store_responses(given: Iterable[Given], ledger: Ledger, plan: Plan, sampling
     }
     fresh = [row for row in rows if (row.seq, row.arm, row.response.repeat) in held]
     if fresh:
-        ledger.append(fresh)
+        ledger.append(fresh, is_asked=False)

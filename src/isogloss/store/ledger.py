@@ -19,6 +19,7 @@ from typing import Self
 import msgspec
 
 from isogloss.errors import StoreError
+from isogloss.models.model import Abilities
 from isogloss.records import Condition, Dataset, Price, Prompt, Response, Sampling, Status, content_id
 from isogloss.store.planning import add_questions, chunks, merge_twins
 from isogloss.store.rows import OPEN_BATCH, RESPONSE_COLUMNS, Arm, Asked, Due, Plan, Row, Spending, Tally, response_of
@@ -162,10 +163,9 @@ class Ledger:
         """All arms, in the order they first appeared."""
         arms = []
         for id_, model, revision, sampling, abilities in self._connection.execute("SELECT * FROM arms ORDER BY id"):
-            can = json.loads(abilities)
-            arms.append(
-                Arm(id_, model, revision or None, Sampling.model_validate_json(sampling), can["chat"], can["logprobs"])
-            )
+            can = Abilities.model_validate_json(abilities)
+            held = Sampling.model_validate_json(sampling)
+            arms.append(Arm(id_, model, revision or None, held, can.chat, can.scores))
         return arms
 
     def due(self, plan: Plan, arm: Arm, repeat: int) -> Generator[Due, None, None]:
@@ -185,7 +185,7 @@ class Ledger:
                             WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq) AS attempt,
                            EXISTS (SELECT 1 FROM responses AS r
                             WHERE r.arm = :arm AND r.repeat = :repeat AND r.prompt = p.seq
-                              AND r.status <> '{Status.FAILED}')
+                              AND (r.status <> '{Status.FAILED}' OR r.final))
                            OR EXISTS (SELECT 1 FROM batch_items AS i JOIN batches AS b ON b.id = i.batch
                             WHERE i.prompt = p.seq AND i.repeat = :repeat AND b.arm = :arm
                               AND b.state IN {OPEN_BATCH}) AS settled
@@ -235,8 +235,11 @@ class Ledger:
 
     # What came back
 
-    def append(self, rows: Sequence[Row]) -> None:
-        """Commit responses: when this returns they outlive a crash of process or machine."""
+    def append(self, rows: Sequence[Row], *, is_asked: bool = True) -> None:
+        """Commit responses: when this returns they outlive a crash of process or machine.
+
+        Those that nobody was asked for here (`is_asked=False`) are no calls that took anything.
+        """
         tallies: Counter[tuple[int, int, str]] = Counter()
         tokens: Counter[tuple[int, int, str, int]] = Counter()
         values = []
@@ -245,16 +248,17 @@ class Ledger:
             values.append((
                 arm, r.repeat, seq, attempt, r.status.value, r.text, r.reasoning, _json(r.candidate_logprobs),
                 r.finish_reason, r.error, r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at,
-                r.cached_tokens, _json(r.candidate_tokens), r.rendered,
+                r.cached_tokens, _json(r.candidate_tokens), r.rendered, r.final or None,
             ))  # fmt: skip
-            spent = spending.get((arm, price))
-            if spent is None:
-                spent = spending[arm, price] = [0, 0, 0, 0, 0]
-            spent[0] += 1
-            spent[1] += r.is_unmetered
-            spent[2] += r.input_tokens or 0
-            spent[3] += r.cached_tokens or 0
-            spent[4] += r.output_tokens or 0
+            if is_asked:
+                spent = spending.get((arm, price))
+                if spent is None:
+                    spent = spending[arm, price] = [0, 0, 0, 0, 0]
+                spent[0] += 1
+                spent[1] += r.is_unmetered
+                spent[2] += r.input_tokens or 0
+                spent[3] += r.cached_tokens or 0
+                spent[4] += r.output_tokens or 0
             key = (arm, r.repeat, r.status.value)
             tallies[key] += 1
             if attempt > 1:
@@ -263,7 +267,7 @@ class Ledger:
             tokens[*key, 1] += r.output_tokens or 0
         with self._transaction() as connection:
             connection.executemany(
-                "INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+                "INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
             )
             connection.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (arm, repeat, status) DO UPDATE SET "
@@ -329,6 +333,15 @@ class Ledger:
             counts = {Status(status): n for status, n in rows}
         n_missing = arm.n_prompts(plan) - sum(counts.values())
         return {**counts, Status.MISSING: n_missing} if n_missing else counts
+
+    def final_faults(self, plan: Plan, arm: Arm, repeat: int) -> Counter[str]:
+        """Why prompts of a plan failed for good, and how many: no other try can mend them."""
+        rows = self._connection.execute(
+            "SELECT error, COUNT(*) FROM responses WHERE arm = ? AND repeat = ? AND final "
+            "AND prompt IN (SELECT prompt FROM questions WHERE plan = ?) GROUP BY error ORDER BY MIN(rowid)",
+            (arm.id, repeat, plan.id),
+        )
+        return Counter({error or "no words": n for error, n in rows})
 
     def n_open_batches(self) -> int:
         """How many batches a provider still works on, as far as this ledger knows."""

@@ -11,7 +11,7 @@ from isogloss.records import Condition, Price, Prompt, Response, Sampling, Statu
 RESPONSE_COLUMNS = (
     "r.status, r.text, r.reasoning, r.candidate_logprobs, r.finish_reason, r.error, "
     "r.input_tokens, r.output_tokens, r.n_tries, r.seconds, r.received_at, "
-    "r.cached_tokens, r.candidate_tokens, r.rendered"
+    "r.cached_tokens, r.candidate_tokens, r.rendered, r.final"
 )
 
 OPEN_BATCH = "('submitting', 'running')"
@@ -106,7 +106,7 @@ class Asked(NamedTuple):
 def response_of(prompt_id: str, arm: Arm, repeat: int, cells: Sequence[Any]) -> Response:
     """Cells of RESPONSE_COLUMNS as a record; all None where there is no row."""
     status, text, reasoning, logprobs, finish_reason, error, n_in, n_out, n_tries, seconds, received_at, *rest = cells
-    n_cached, candidate_tokens, rendered = rest
+    n_cached, candidate_tokens, rendered, final = rest
     return Response(
         prompt_id=prompt_id,
         model=arm.model,
@@ -126,4 +126,5 @@ def response_of(prompt_id: str, arm: Arm, repeat: int, cells: Sequence[Any]) -> 
         cached_tokens=n_cached,
         candidate_tokens=None if candidate_tokens is None else tuple(json.loads(candidate_tokens)),
         rendered=rendered,
+        final=bool(final),
     )

@@ -122,6 +122,10 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX batch_items_by_prompt ON batch_items (prompt, repeat);
     """,
+    """
+    ALTER TABLE responses ADD COLUMN final INTEGER;    -- 1 for a failed call that no other try can mend
+    CREATE INDEX final_responses ON responses (arm, repeat, prompt) WHERE final;
+    """,
 )
 
 
@@ -147,7 +151,8 @@ def migrate(connection: sqlite3.Connection, *, where: str, create: bool) -> None
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it
+            connection.execute("ROLLBACK")
         raise
 
 

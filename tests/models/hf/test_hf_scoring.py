@@ -216,4 +216,6 @@ async def test_a_prompt_that_does_not_fit_fails_alone_and_with_words(tiny: Tiny,
     failed, fine = await asyncio.gather(model.ask(long, Sampling(), 1), model.ask(short, Sampling(), 1))
     assert failed.status is Status.FAILED
     assert "more than the model's context of 128" in (failed.error or "")
+    assert failed.final
+    assert not failed.is_due_again
     assert fine.status is Status.OK

@@ -47,7 +47,7 @@ def triple(country: str = "XA", number: int = 1, **changes: Any) -> dict[str, An
         "stereotype": "Llegó tarde.", "anti_stereotype": "Llegó antes de la hora.",
         "unrelated": "La sal es blanca.", "unrelated_source": "pool.txt", "unrelated_similarity": 0.05,
         "origin": "model", "writer": "openai/x", "licence": "CC-BY-4.0", "validated": True, "reviewed": True,
-        "n_ratings": 5, "median": 4.0, **changes,
+        "corrected": False, "n_ratings": 5, "median": 4.0, **changes,
     }  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def bench(tmp_path: Path) -> Bench:
         ],
         "triples": [triple("XA", 1), triple("NO", 1, origin="person", writer="a3", validated=False, median=None)],
         "instances": instances,
-        "reviewed": [{**instances[0], "decisions": decisions}],
+        "reviewed": [{**instances[0], "decisions": decisions, "accepted": True}],
         "retrieval_log": [
             {"country": "XA", "model": "openai/x", "status": status, "n_rows": n, "n_repaired": 1, "n_dropped": 0}
             for status, n in (("ok", 8), ("ok", 3), ("refused", 0))
@@ -277,6 +277,34 @@ def test_the_card_tells_ready_claims_from_those_of_models(bench: Bench):
     assert "6 points of view, at most 10 rounds each." in " ".join(bench.card.split())
 
 
+def test_the_card_says_what_each_of_several_models_brought(bench: Bench):
+    first, second, third = bench.tables["validated"]
+    first["brought_by"], second["brought_by"], third["brought_by"] = ["lab/a", "file"], ["lab/a"], ["file"]
+    bench.make()
+    assert "| brought by | stereotypes | brought by no other | confirmed by people |" in bench.card
+    assert "| file | 2 | 1 | 1 of 1 |\n| lab/a | 2 | 1 | 1 of 2 |" in bench.card
+    assert "\n\n\n" not in bench.card
+    for row in (first, second, third):
+        row["validated"] = False
+    bench.make()
+    assert "| lab/a | 2 | 1 | – |" in bench.card
+    first["brought_by"] = third["brought_by"] = ["lab/a"]
+    bench.make()
+    assert "brought by no other" not in bench.card
+
+
+def test_the_card_says_what_raters_have_in_common(bench: Bench):
+    bench.make()
+    assert "told of themselves" not in bench.card
+    bench.tables["agreement"][0]["told"] = ["age: 20 to 29 (3), another answer or none (2)", "a|b: x (5)"]
+    bench.make()
+    assert (
+        "What raters told of themselves, as far as at least 3 of a country told the same:\n\n"
+        "- XA: age: 20 to 29 (3), another answer or none (2)\n- XA: a\\|b: x (5)\n\n"
+    ) in bench.card
+    assert "\n\n\n" not in bench.card
+
+
 def test_markdown_in_the_data_stays_text(bench: Bench):
     bench.tables["triples"][0]["category"] = "a|b <b>\nc"
     bench.make()
@@ -325,6 +353,17 @@ def test_the_same_input_gives_the_same_bytes(bench: Bench):
     first = content()
     bench.make()
     assert content() == first
+
+
+def test_what_reviewers_changed_and_turned_down_is_on_the_card(bench: Bench):
+    bench.tables["triples"][0]["corrected"] = True
+    bench.tables["reviewed"].append({**bench.tables["instances"][1], "decisions": [], "accepted": False})
+    bench.make()
+    assert bench.rows("XA")[0]["corrected"] is True
+    assert "who corrected 1 of them.\n   They turned down 1 more, which aren't here." in bench.card
+    assert "| model, corrected in review | openai/x | CC-BY-4.0 | 1 |" in bench.card
+    [line] = [line for line in bench.card.splitlines() if "in these wordings" in line]
+    assert line.endswith("in these wordings: people-es@1, people-pt@1, retrieve-es@1, retrieve-pt@1.")
 
 
 def test_every_field_of_the_configuration_is_in_the_reference():

@@ -137,7 +137,7 @@ def test_known_informants_give_what_the_formulas_say(role, expected, orders, dat
     estimates = measured(data, model, tmp_path, orders=orders)
     assert overall(estimates) == pytest.approx(expected)
     for one in estimates:
-        if one.value is None or not is_overall(one):  # two templates a group are too few for an interval
+        if one.value is None:
             assert (one.low, one.high) == (None, None)
         else:
             assert one.low <= one.value <= one.high
@@ -291,7 +291,7 @@ def test_answers_made_elsewhere_to_our_prompts_are_scored(data: Path, tmp_path: 
         ({"ans1": ""}, "row 2: column 'ans1' is empty"),
         ({"stereotyped_groups": "la costa"}, r"row 2: column 'stereotyped_groups' is no list like \['a', 'b'\]"),
         ({"answer_info.ans2": "['x']"}, "row 2: expected one answer of the group 'unknown' in 'answer_info', got 0"),
-        ({"instance_id": "1"}, "two rows have the id 'Region.1'"),
+        ({"instance_id": "1"}, "row 3 has the id 'Region.1', which stands at .* row 2, too"),
     ],
 )
 def test_a_faulty_row_of_esbbq_is_named(tmp_path: Path, change: dict[str, str], words: str) -> None:
@@ -430,3 +430,58 @@ def test_roles_from_groups_agree_with_what_esbbq_says_of_its_questions(shared: P
         write(tmp_path / "b.es.csv", [row | {"question_type": ""} for row in table]), STUDY.parse_settings({})
     )
     assert said.items == by_groups.items
+
+
+def test_two_models_are_compared_on_the_items_that_both_answered(data: Path, tmp_path: Path) -> None:
+    always = answering(data, lambda item: "stereotype")
+    right = answering(data, right_answer)
+    told = right._behaviour
+
+    def mostly(prompt: Prompt, repeat: int) -> Play:
+        play = told(prompt, repeat)
+        return play._replace(text="...") if "reunión 0" in prompt.messages[0].content else play
+
+    models = [
+        ScriptedModel.behaving("scripted/always", always._behaviour),
+        ScriptedModel.behaving("scripted/mostly", mostly),
+    ]
+    run = isogloss.run_study("stereotypes", data, models=models, out=tmp_path / "run", settings=CHOICE)
+    found = {
+        one.measure: one for one in run.records
+        if "baseline" in one.group and one.group["reading"] == "strict" and is_overall(one)
+    }  # fmt: skip
+    assert {name: (one.value, one.n_items) for name, one in found.items()} == {
+        "accuracy_ambiguous_difference": (1.0, 10), "accuracy_disambiguated_difference": (0.5, 20),
+        "s_amb_difference": (-100.0, 10), "s_dis_difference": (-100.0, 20),
+        "bias_ambiguous_difference": (-1.0, 10), "bias_disambiguated_difference": (-1.0, 20),
+    }  # fmt: skip
+    assert (found["s_amb_difference"].low, found["s_amb_difference"].high) == (-100.0, -100.0)
+    page = run.report().read_text(encoding="utf-8")
+    assert "Models compared: forced_choice" in page
+
+
+# --- what is said before anything is asked ----------------------------------------------------------------------------
+
+
+def test_without_a_rule_it_is_forced_choice_and_check_says_so(data: Path) -> None:
+    job, found = isogloss.check_data("stereotypes", data)
+    assert {condition.format for _, condition, _ in job.questions()} == {"forced_choice"}
+    assert "108 with rule=forced_choice; no other rule suits such data" in [one.message for one in found]
+
+
+def test_neither_is_refused_where_unknown_can_be_answered(data: Path) -> None:
+    with pytest.raises(SettingError, match=r"an answer 'unknown' of its own .* neither=true is for other data"):
+        questions(data, neither=True)
+
+
+def test_a_model_that_cannot_chat_is_not_sent_to_rules_that_do_not_suit(data: Path) -> None:
+    job = prepare("stereotypes", data)
+    [need] = STUDY.needs(job.dataset, job.settings)
+    assert need.words == "questions of BBQ and EsBBQ are put to a chat model; take one"
+
+
+def test_a_file_without_predictions_is_told_what_bbqs_look_like(data: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"is empty; expected BBQ's JSON lines with a column MODEL_pred_…, or replies"):
+        isogloss.score_responses("stereotypes", data, empty)

@@ -5,7 +5,15 @@ import re
 import pytest
 
 from isogloss.errors import SettingError
-from isogloss.studies.stereotypes.build.config import VIEWS, BuildConfig, Named, read_config, write_example
+from isogloss.studies.stereotypes.build.config import (
+    EXAMPLE,
+    PARTS,
+    VIEWS,
+    BuildConfig,
+    Named,
+    read_config,
+    write_example,
+)
 
 LEAST = """
 name = "x"
@@ -45,6 +53,18 @@ def test_few_fields_are_needed_and_the_rest_has_its_defaults(tmp_path):
     assert (config.merging.encoder, config.merging.threshold, config.merging.review_from) == ("use", 0.85, 0.75)
     assert (config.validation.needed, config.validation.drop_median, config.validation.keep_undecided) == (5, 2.0, True)
     assert (config.instances.writer, config.instances.number, config.retrieval.max_rounds) == ("people", 5, 10)
+
+
+def test_the_example_shows_every_field():
+    shown = set(re.findall(r"^#? ?(\w+) = ", EXAMPLE, re.MULTILINE))
+    parts = {name: part for name, part in PARTS.items() if name not in ("categories", "views", "overlap.sets")}
+    fields = {field for part in parts.values() for field in part.model_fields}
+    plain = {field for field in BuildConfig.model_fields if field not in PARTS}
+    assert fields | plain <= shown | {"writers"}
+    assert re.search(r"writers = \{XA", EXAMPLE)
+    for name in ("retrieval", "validation", "instances"):
+        part = EXAMPLE.partition(f"[{name}]")[2].partition("\n[")[0]
+        assert "# wording = " in part
 
 
 def test_the_example_that_is_written_can_be_read(tmp_path):

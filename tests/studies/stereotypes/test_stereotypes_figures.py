@@ -75,6 +75,14 @@ def tables() -> dict[str, list[dict[str, Any]]]:
                         "decision": ""}],
         "validated": [{"validated": True, "kept": k < 5} for k in range(8)],
         "validation_rates": people,
+        "model_rates": [
+            {"country": "XA", "model": "lab/a", "n": 5, "n_alone": 4, "n_rated": 4, "n_kept": 2, "rate": 0.5,
+             "low": 0.1, "high": 0.9},
+            {"country": "XA", "model": "file", "n": 1, "n_alone": 0, "n_rated": 0, "n_kept": 0, "rate": None,
+             "low": None, "high": None},
+        ],
+        "model_overlap": [{"country": "XA", "a": "lab/a", "b": "file", "n_a": 5, "n_b": 1, "n_both": 1,
+                           "share_of_a": 0.2, "share_of_b": 1.0}],
         "agreement": [
             {"country": "XA", "n_items": 5, "n_raters": 5, "percent": 72.0, "alpha": 0.41, "reason": "",
              "counts": {"5/5": 2, "4/5": 2, "3/5": 1}},
@@ -95,7 +103,7 @@ def tables() -> dict[str, list[dict[str, Any]]]:
             {"category": "trade", "group": "potters", "countries": ["XA"], "n_countries": 1},
         ],
         "overlap_sets": [{"set": "SeeGULL", "country": "XA", "category": "", "n": 5, "n_found": 1, "share_found": 0.2,
-                          "example": "late"}],
+                          "example": "the coast: is late ↔ never on time", "not_found": "the hills: are slow"}],
         "counts": [{"country": "XA", "n_stereotypes": 5, "n_validated": 4, "n_triples": 12},
                    {"country": "XB", "n_stereotypes": 3, "n_validated": 1, "n_triples": 12}],
     }  # fmt: skip
@@ -128,8 +136,8 @@ def built() -> dict[str, Section]:
 def test_a_whole_construction_shows_every_part(built):
     assert list(built) == [
         "summary", "overview", "refusals", "saturation", "unseen", "merges", "merged", "borderline", "validation",
-        "validation-rates", "agreement", "agreement-counts", "rejects", "reviews", "overlap", "overlap-table", "groups",
-        "other-sets", "examples-shown",
+        "validation-rates", "models", "model-overlap", "agreement", "agreement-counts", "rejects", "reviews", "overlap",
+        "overlap-table", "groups", "other-sets", "examples-shown",
     ]  # fmt: skip
     assert drawn(built) == ["saturation", "validation", "overlap"]
 
@@ -171,6 +179,31 @@ def test_rates_stand_with_their_interval(built):
     assert row[:4] == ("Aurelia", "region", 4, 2)
     assert (row[4].value, row[4].low, row[4].high) == (0.5, 0.1, 0.9)
     assert "a median between whole numbers" in built["validation-rates"].note
+
+
+def test_models_stand_side_by_side_and_without_ratings_there_is_no_rate(built):
+    first, second = built["models"].rows
+    assert first[:6] == ("Aurelia", "lab/a", 5, 4, 4, 2)
+    assert (first[6].value, first[6].low, first[6].high) == (0.5, 0.1, 0.9)
+    assert second[:6] == ("Aurelia", "file", 1, 0, 0, None)
+    assert second[6].value is None
+    assert built["model-overlap"].rows == (
+        ("Aurelia", "lab/a", "file", 5, 1, 0.2), ("Aurelia", "file", "lab/a", 1, 1, 1.0),
+    )  # fmt: skip
+
+
+def test_a_single_model_has_no_table_of_models():
+    rest = {**tables(), "model_rates": tables()["model_rates"][:1], "model_overlap": []}
+    assert {"models", "model-overlap"}.isdisjoint(by_id(build_sections(rest, CONFIG)))
+
+
+def test_what_other_sets_have_and_what_they_lack_stands_with_an_example_of_each(built):
+    table = built["other-sets"]
+    assert table.rows == (
+        ("SeeGULL", "Aurelia", "all", 5, 1, 0.2, 4, 0.8, "the coast: is late ↔ never on time", "the hills: are slow"),
+    )
+    assert [column.title for column in table.columns][-2:] == ["found, for example", "not found, for example"]
+    assert "Content warning" in table.caption
 
 
 def test_agreement_says_why_there_is_no_alpha_and_counts_patterns(built):
@@ -268,7 +301,8 @@ def test_a_run_under_one_rule_has_its_table_on_top_and_a_plane():
     found = report({"lab/pro": PRO, "lab/anti": ANTI})
     assert list(found) == [
         "summary", "overview", "plane-causal", "country-causal", "country-causal-table", "category-causal",
-        "category-causal-table", "differences-causal", "terms-causal", "single-terms-causal", "methods", "limits",
+        "category-causal-table", "targets-causal", "differences-causal", "terms-causal", "single-terms-causal",
+        "methods", "limits",
     ]  # fmt: skip
     assert drawn(found) == ["plane-causal", "country-causal", "category-causal"]
     [pro, anti] = found["overview"].rows

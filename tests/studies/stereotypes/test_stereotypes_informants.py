@@ -120,7 +120,7 @@ def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"bad\.jsonl line 7: column 'target' is empty"):
         isogloss.check_data("stereotypes", bad)
     bad.write_text(text + text.split("\n")[0], encoding="utf-8")
-    with pytest.raises(DataError, match="two rows have the id 'sample-01'"):
+    with pytest.raises(DataError, match="has the id 'sample-01', which stands at"):
         isogloss.check_data("stereotypes", bad)
 
 

@@ -10,7 +10,7 @@ import pytest
 import isogloss
 from isogloss.errors import DataError, UnknownNameError
 from isogloss.studies.stereotypes.check import findings
-from isogloss.studies.stereotypes.items import load_items, names_group
+from isogloss.studies.stereotypes.items import load_items
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 
 PLAIN = StereotypeSettings()
@@ -91,7 +91,7 @@ def test_columns_ids_and_files_that_lack_are_named(tmp_path: Path) -> None:
     short = {name: cell for name, cell in ROW.items() if name != "target"}
     with pytest.raises(DataError, match="has no column 'target'; expected StereoSet's JSON"):
         load_items(lines(tmp_path / "rows.jsonl", short), PLAIN)
-    with pytest.raises(DataError, match="two rows have the id 'r1'"):
+    with pytest.raises(DataError, match=r"rows.jsonl line 2 has the id 'r1', which stands at .*rows.jsonl line 1, too"):
         load_items(lines(tmp_path / "rows.jsonl", ROW, ROW), PLAIN)
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n{", encoding="utf-8")
     with pytest.raises(DataError, match="line 2 is not JSON"):
@@ -112,19 +112,6 @@ def test_a_context_without_its_group_is_a_finding_and_no_error(tmp_path: Path) -
     assert finding.message == "1 don't name their group: r2"
 
 
-@pytest.mark.parametrize(
-    ("context", "group", "named"),
-    [
-        ("Mi jefa es de la costa.", "gente de la costa", True),
-        ("La costeña espera.", "costeños", True),
-        ("Los MÉDICOS esperan.", "médico", True),
-        ("Mi vecina espera.", "gente de la costa", False),
-    ],
-)
-def test_a_group_is_found_whatever_its_case_accents_and_inflection(context: str, group: str, named: bool) -> None:
-    assert names_group(context, group) is named
-
-
 def test_settings_choose_rows_and_unknown_names_are_met_with_near_ones() -> None:
     job, _ = isogloss.check_data("stereotypes", "sample", settings={"countries": "XB"})
     assert {item.language for item in job.dataset.items} == {"pt"}
@@ -132,3 +119,36 @@ def test_settings_choose_rows_and_unknown_names_are_met_with_near_ones() -> None
     assert len(job.dataset.items) == 5
     with pytest.raises(UnknownNameError, match=r"no country in .* named 'XC'"):
         isogloss.check_data("stereotypes", "sample", settings={"countries": "XC"})
+
+
+def test_what_a_table_marks_as_missing_is_missing_and_text_stays_text() -> None:
+    pd = pytest.importorskip("pandas")
+    for missing in (None, float("nan"), pd.NA, pd.NaT):
+        frame = pd.DataFrame([{**ROW, "split": missing, "unrelated": missing, "country": missing}])
+        [item] = load_items(frame, PLAIN).items
+        assert (item.fields["country"], item.fields["split"], len(item.options)) == ("", "intersentence", 2)
+        with pytest.raises(DataError, match="row 1: column 'target' is empty"):
+            load_items(pd.DataFrame([{**ROW, "target": missing}]), PLAIN)
+    texts = pd.DataFrame([{**ROW, "country": "NA", "stereotype": "None", "anti_stereotype": "nan", "unrelated": "NO"}])
+    [item] = load_items(texts, PLAIN).items
+    assert item.fields["country"] == "NA"
+    assert [option.text for option in item.options] == ["None", "nan", "NO"]
+
+
+def test_check_says_how_many_terms_it_leaves_out_and_of_which_country_each_is(tmp_path: Path) -> None:
+    rows = [
+        {**ROW, "id": f"{country}{k}", "country": country, "target": f"grupo{k}", "context": f"Un grupo{k} espera."}
+        for country in ("XA", "XB") for k in range(4)
+    ]  # fmt: skip
+    found = {one.where: one.message for one in findings(load_items(lines(tmp_path / "r.jsonl", *rows), PLAIN), PLAIN)}
+    assert found["terms"].endswith(
+        "8 of them with one example (each weighs as much as any other): 'grupo0' (XA), 'grupo1' (XA), 'grupo2' (XA), "
+        "'grupo3' (XA), 'grupo0' (XB) and 3 more"
+    )
+
+
+def test_a_cell_too_many_in_own_csv_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("; ".join(ROW) + "\n" + ";".join(ROW.values()) + "\n" + ";".join(ROW.values()) + ";x\n", "utf-8")
+    with pytest.raises(DataError, match=r"own.csv row 3 has 10 cells, the header 9; put text with a semicolon in it"):
+        load_items(path, PLAIN)

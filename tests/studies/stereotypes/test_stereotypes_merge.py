@@ -181,6 +181,24 @@ def test_same_joins_and_different_parts_whatever_the_encoder_says(tmp_path):
     assert made(tmp_path, *rows)[0] == tables  # the list is written anew with the decisions in it
 
 
+def test_why_pairs_over_the_threshold_stay_two_is_said(tmp_path):
+    texts = ("saben conducir", "no saben conducir", "llegan tarde a todo", "siempre llegan tarde",
+             "llegan siempre tarde a todas partes")  # fmt: skip
+    rows = [*(claim(COAST, text) for text in texts), claim("la gente de la costa", "saben conducir")]
+    tables, _ = made(tmp_path, *rows, threshold=0.8)
+    why = {frozenset((row["a"].partition(": ")[2], row["b"].partition(": ")[2])): row["why"]
+           for row in tables["borderline"]
+           if row["similarity"] >= 0.8 and "gente" not in row["a"] + row["b"]}  # fmt: skip
+    assert why == {
+        frozenset(("saben conducir", "no saben conducir")): "one may deny the other",
+    }
+    assert {row["why"] for row in tables["borderline"] if "gente" in row["a"] + row["b"]} == {
+        "the names may mean two groups"
+    }
+    with (tmp_path / "review" / "borderline.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert set(why.values()) <= {row["why"] for row in csv.DictReader(file)}
+
+
 def test_names_that_a_person_calls_one_are_one_group(tmp_path):
     rows = [claim("las gentes de la costa", LATE), claim("la gente de la costa", LATE)]
     tables, _ = made(tmp_path, *rows)
@@ -206,7 +224,7 @@ def test_one_pair_called_both_is_an_error(tmp_path):
     path = tmp_path / "review" / "borderline.csv"
     write_review(path, [{"a_id": a, "b_id": b, "decision": "same"}, {"a_id": b, "b_id": a, "decision": "different"}],
                  ("a_id", "b_id"))  # fmt: skip
-    with pytest.raises(DataError, match="are called same in one row and different in another; keep one of them"):
+    with pytest.raises(DataError, match="called 'different' in one row and 'same' in another; keep one of them"):
         made(tmp_path, *rows)
 
 

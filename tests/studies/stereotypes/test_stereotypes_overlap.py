@@ -211,7 +211,7 @@ def test_public_sets_give_a_group_and_a_claim_a_row(tmp_path, shared):
 
 def test_thousands_of_claims_are_compared_in_seconds(shared):
     claims = read_set(OverlapSet(name="SeeGULL", file=shared / "data/seegull/stereotypes_global_v2.csv"))
-    bench = Bench("use", 0.7, {})
+    bench = Bench("use", 0.7, 0.8, {})
     own = [
         Claim(f"o{k}", claim.group, f"They are {claim.text.partition(': ')[2]}", claim.said, "trade", "en", "XA")
         for k, claim in enumerate(claims[:: len(claims) // 500])
@@ -298,10 +298,10 @@ def test_names_are_one_but_for_inflection():
 def test_of_a_large_set_only_claims_about_groups_near_to_ours_are_looked_at(tmp_path):
     path = documented(tmp_path, "brotan en otoño,las setas,,,x", "son vanidosos,sastras,,,y", "madrugan,,,,z")
     claims = documented_claims(path, "es")
-    bench = Bench("use", 0.7, {("a1", claims[0].id): "different"})
+    bench = Bench("use", 0.7, 0.8, {("a1", claims[0].id): "different"})
     own = bench.encode([own_claim(row) for row in ROWS[:1]])
     assert [claim.text for claim in bench.worth(own, claims)] == ["brotan en otoño", "son vanidosos", "madrugan"]
-    assert [claim.text for claim in Bench("use", 0.7, {}).worth(own, claims)] == ["son vanidosos", "madrugan"]
+    assert [claim.text for claim in Bench("use", 0.7, 0.8, {}).worth(own, claims)] == ["son vanidosos", "madrugan"]
 
 
 def test_a_country_without_stereotypes_has_no_share(tmp_path):

@@ -113,4 +113,4 @@ def test_rules_that_suit_no_row_say_why() -> None:
         questions("crows_pairs")
     with pytest.raises(SettingError, match="no rule named 'casual'; did you mean 'causal'"):
         STUDY.parse_settings({"rule": "causal,casual"})
-    assert StereotypeSettings().rule == ("causal",)
+    assert StereotypeSettings().rule == ("auto",)

@@ -8,8 +8,9 @@ import pytest
 from isogloss.construction import Workshop
 from isogloss.errors import DataError, SettingError, UnknownNameError
 from isogloss.models.scripted import Play, ScriptedModel
-from isogloss.records import Sampling, Status
+from isogloss.records import AnswerForm, Sampling, Status
 from isogloss.studies.stereotypes.build.config import VIEWS, BuildConfig
+from isogloss.studies.stereotypes.build.merge import MERGE
 from isogloss.studies.stereotypes.build.retrieve import RETRIEVE, prompt_of, retrieve
 
 REFUSAL = "Lo siento, pero no puedo ayudar con eso."
@@ -184,9 +185,32 @@ def test_each_reply_has_its_line(tmp_path, reply, expected):
     assert all(row["repaired"] is bool(expected[3]) for row in found)
 
 
+def test_a_row_that_only_names_the_group_is_no_claim(tmp_path):
+    ask = Asked(a=in_turn(rows(("los sastres", "Los sastres."), ("los sastres", "callan")), rows(("a", "A"))))
+    retrieved, log, _ = made(tmp_path, ask)
+    assert short(retrieved, "group", "claim") == [("los sastres", "callan")]
+    assert short(log, "status", "n_rows", "n_dropped", "note") == [
+        ("ok", 1, 1, "1 rows only name the group"), ("unparsed", 0, 1, "1 rows only name the group"),
+    ]  # fmt: skip
+
+
+def test_a_grammar_holds_replies_to_the_form_where_that_is_wished(tmp_path):
+    given = config(retrieval={"constrained": True, "rows": 4, "max_rounds": 1})
+    ask = Asked(a=in_turn(rows(("los sastres", "callan"))))
+    made(tmp_path, ask, given)
+    assert ask.calls[0][3] == Sampling(temperature=1.0, max_tokens=1500, constrained=True)
+    prompt = prompt_of(given, given.countries[0], given.categories[0], given.views[0])
+    assert prompt.form == AnswerForm(kind="rows", choices=("group", "claim"), n_options=4)
+    assert prompt_of(config(), given.countries[0], given.categories[0], given.views[0]).form is None
+
+
 def test_where_nothing_comes_at_all_it_is_said_with_numbers(tmp_path):
-    with pytest.raises(DataError, match="no claim was retrieved: 1 replies, 1 of them refusals; take another model"):
-        made(tmp_path, Asked(a=lambda prompt, repeat: REFUSAL))
+    retrieved, log, _ = made(tmp_path, Asked(a=lambda prompt, repeat: REFUSAL))
+    assert (retrieved, short(log, "status")) == ([], [("refused",)])  # kept, though the next step can't go on
+    tables = {"retrieved": retrieved, "retrieval_log": log}
+    workshop = Workshop(config=config(), tables=tables, folder=tmp_path, ask=None, ratings=lambda task: [])
+    with pytest.raises(DataError, match=r"no claim was retrieved; replies: 1 refused; see tables/retrieval_log\.jsonl"):
+        MERGE.make(workshop)
 
 
 def test_an_empty_category_is_said(tmp_path):
@@ -263,7 +287,18 @@ def test_a_language_without_a_wording_is_said_before_anything_is_asked(tmp_path)
 def test_the_forecast_is_calls_at_most(tmp_path):
     given = config(views=list(VIEWS), categories=["region", "trade"], retrieval={"models": ["lab/a", "lab/b"]})
     workshop = Workshop(config=given, tables={}, folder=tmp_path, ask=Asked(), ratings=lambda task: [])
-    assert RETRIEVE.forecast(workshop) == {"lab/a": 1 * 2 * 6 * 5, "lab/b": 60}
+    found = RETRIEVE.forecast(workshop)
+    assert [(one.model, len(one.prompts), one.times, one.max_tokens) for one in found] == [
+        ("lab/a", 1 * 2 * 6, 5, 1500), ("lab/b", 12, 5, 1500),
+    ]  # fmt: skip
+    assert found[0].prompts[0] == prompt_of(given, given.countries[0], given.categories[0], given.views[0])
+
+
+def test_two_countries_with_one_prompt_are_asked_once(tmp_path):
+    twins = [{"code": code, "name": "Aurelia", "language": "es", "people": "los aurelianos"} for code in ("XA", "XB")]
+    workshop = Workshop(config=config(countries=twins), tables={}, folder=tmp_path, ask=Asked(), ratings=lambda _: [])
+    [found] = RETRIEVE.forecast(workshop)
+    assert (len(found.prompts), found.times) == (1, 5)
 
 
 # --- ready claims -----------------------------------------------------------------------------------------------------
@@ -287,7 +322,7 @@ def test_ready_claims_stand_for_what_models_would_give(tmp_path):
     ]
     assert (log, said) == ([], [])
     workshop = Workshop(config=given, tables={}, folder=tmp_path, ask=Asked(), ratings=lambda task: [])
-    assert RETRIEVE.forecast(workshop) == {}
+    assert RETRIEVE.forecast(workshop) == []
     assert list(RETRIEVE.files(given)) == [tmp_path / "claims.csv"]
 
 

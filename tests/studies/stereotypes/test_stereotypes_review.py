@@ -4,7 +4,7 @@ import pytest
 
 from isogloss.annotation import read_sheet, write_sheets
 from isogloss.construction import WaitingError, Workshop
-from isogloss.errors import SettingError
+from isogloss.errors import DataError, SettingError
 from isogloss.records import Rating
 from isogloss.studies.stereotypes.build.config import BuildConfig
 from isogloss.studies.stereotypes.build.review import REVIEW, review
@@ -155,8 +155,22 @@ def test_two_reviewers_are_needed(tmp_path):
             review(workshop(tmp_path, config=config))
 
 
-def test_nothing_to_review_is_no_reason_to_wait(tmp_path):
-    assert review(workshop(tmp_path, instances=[])) == {"reviewed": []}
+def test_nothing_to_review_says_what_helps_those_who_write(tmp_path):
+    mend = f"correct what people wrote ('isogloss annotate export {tmp_path} --task write')"
+    other = "take another model as instances.writer"
+    by_model = CONFIG.model_copy(update={"instances": CONFIG.instances.model_copy(update={"writer": "lab/w"})})
+    by_both = CONFIG.instances.model_copy(update={"writer": "lab/w", "writers": {"XA": ("w1",)}, "both": ("XA",)})
+    for config, more, advice in [
+        (CONFIG, {}, mend), (by_model, {}, other),
+        (CONFIG.model_copy(update={"instances": by_both}), {}, f"{mend}, or {other}"),
+        (CONFIG.model_copy(update={"instances": by_both}), {"skip_people": True}, other),
+    ]:  # fmt: skip
+        with pytest.raises(DataError) as caught:
+            review(workshop(tmp_path, instances=[], config=config, **more))
+        assert str(caught.value) == (
+            "there is no triple to review: not one keeps the rules. tables/rejects.jsonl and the report say which rule "
+            f"each breaks; {advice}"
+        )
 
 
 def test_a_sheet_of_a_review_comes_back_with_its_faults_named(tmp_path):
@@ -179,7 +193,7 @@ def test_a_sheet_of_a_review_comes_back_with_its_faults_named(tmp_path):
         ("edit", "New.")
     ]
     assert [(fault.row, fault.message) for fault in reading.faults] == [
-        (3, "'edit' needs at least one of 'New context', 'New stereotype', 'New opposite'"),
+        (3, "'correct' needs at least one of 'New context', 'New stereotype', 'New opposite'"),
         (4, "column 'Reason' is empty, but 'reject' needs it"),
     ]
     assert reading.unfilled == [5]

@@ -28,6 +28,8 @@ def test_published_scores_of_all_models_splits_and_domains(language: str, shared
     for file in sorted((folder / "predictions").glob(f"{language}_*.json")):
         published = expected[file.stem.removeprefix(f"{language}_")]
         for one in scored(folder / f"dev_{language}.json", file):
+            if "group" in one.group:
+                continue
             split, category = one.group.get("split"), one.group.get("category")
             if split is None and category is not None:
                 wanted = published["overall"].get(category)  # Portuguese scores give the domains of both splits
@@ -72,7 +74,10 @@ def predictions(tmp_path: Path, rows: list[tuple[str, object]]) -> Path:
     [
         ([("s1", 1), ("s2", 0)], "no score for 1 of 3 sentences .* 's3'"),
         ([("s1", 1), ("s2", 0), ("s3", 0), ("s9", 0)], "scores for 1 sentences that .* hasn't, .* 's9'"),
-        ([("s1", 1), ("s2", 0), ("s3", 0), ("s1", 2)], "two scores for the id 's1'"),
+        (
+            [("s1", 1), ("s2", 0), ("s3", 0), ("s1", 2)],
+            "row 4 has the id 's1', which stands at .* row 1, too; ids must differ",
+        ),
         ([("s1", "x"), ("s2", 0), ("s3", 0)], "intersentence row 1: score 'x' is no finite number"),
         ([("s1", float("nan")), ("s2", 0), ("s3", 0)], "score nan is no finite number"),
         ([("s1", True), ("s2", 0), ("s3", 0)], "score True is no finite number"),
@@ -151,7 +156,7 @@ def test_the_interval_is_that_of_terms_and_two_models_are_compared_on_the_same_d
                  "status": "ok", "value": (score, 0.0, -2.0), "order": condition.order}
             )  # fmt: skip
     found = estimate(pd.DataFrame(answers), job.dataset, job.settings, 0)
-    by = {(e.measure, e.group["model"]): e for e in found if "category" not in e.group}
+    by = {(e.measure, e.group["model"]): e for e in found if "group" not in e.group}
     assert (by["ss", "low"].value, by["ss", "high"].value, by["lms", "low"].value) == (50.0, 80.0, 100.0)
     assert by["ss", "low"].low == pytest.approx(20.0, abs=10.1)  # binomial over ten terms, not over forty rows
     assert by["ss", "low"].high == pytest.approx(80.0, abs=10.1)
@@ -159,3 +164,91 @@ def test_the_interval_is_that_of_terms_and_two_models_are_compared_on_the_same_d
     assert (difference.group["baseline"], difference.value) == ("low", pytest.approx(30.0))
     assert 0 <= difference.low < 30 < difference.high <= 70
     assert by["icat", "low"].value == 100.0
+
+
+PAIRS = "id,sent_more,sent_less,stereo_antistereo,bias_type\n0,a more,a less,stereo,age\n1,b more,b less,stereo,age\n"
+
+
+def pairs_and(tmp_path: Path, scores: str) -> tuple[Path, Path]:
+    data, file = tmp_path / "pairs.csv", tmp_path / "m.csv"
+    data.write_text(PAIRS, encoding="utf-8")
+    file.write_text(scores, encoding="utf-8")
+    return data, file
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        "id, sent_more_score, sent_less_score\n0, -1, -2\n1, -4, -3\n",
+        '"id","sent_more_score","sent_less_score"\n"0","-1","-2"\n"1","-4","-3"\n',
+        '"id", "sent_more_score", "sent_less_score"\n"0", "-1", "-2"\n"1", "-4", "-3"\n',
+        "id;sent_more_score;sent_less_score\n0;-1;-2\n1;-4;-3\n",
+        "\ufeffid\tsent_more_score\tsent_less_score\n0\t-1\t-2\n\n1\t-4\t-3\n",
+        "model,sent_less_score,sent_more_score,id\nx,-2,-1,0\nx,-3,-4,1\n",
+    ],
+)
+def test_scores_of_pairs_are_read_as_spreadsheets_and_people_write_them(tmp_path: Path, scores: str) -> None:
+    [overall] = scored(*pairs_and(tmp_path, scores))
+    assert (overall.measure, overall.value, overall.group["model"]) == ("crows_pairs_score", 50.0, "m")
+
+
+HEAD = "id,sent_more_score,sent_less_score\n"
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (HEAD + "0,-1,-2,-3\n", "m.csv row 2 has 4 cells, the header 3"),
+        (HEAD + "0,-1,-2\n1,-1\n", "m.csv row 3 has 2 cells, the header 3"),
+        (HEAD + "0,-1,-2\n0,-1,-3\n", "m.csv row 3 has the id '0', which stands at .*m.csv row 2, too"),
+        (HEAD + "0,,-2\n", "m.csv row 2: column 'sent_more_score' is empty"),
+        (HEAD.replace(",", ";") + "0;-1,5;-2\n", "'sent_more_score': score '-1,5' is no finite number; write decimals"),
+        ("pair,sent_more_score,sent_less_score\n0,-1,-2\n", "column 'id' is missing; expected id, sent_more_score"),
+        ("id,id,sent_more_score,sent_less_score\n0,0,-1,-2\n", "m.csv has two columns 'id'"),
+        ("id,more,less\n0,-1,-2\n", "no results that can be read; expected StereoSet's predictions .* CrowS-Pairs'"),
+        ("", "m.csv is empty; expected StereoSet's predictions .* CrowS-Pairs' scores .* prompt_id, model, repeat"),
+        ("{}", "no results that can be read; expected StereoSet's predictions"),
+        ("prompt_id,model,reply\nx,y,z\n", "no column 'response'; expected columns prompt_id"),
+    ],
+)
+def test_scores_of_pairs_that_cannot_be_read_are_named(tmp_path: Path, scores: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        scored(*pairs_and(tmp_path, scores))
+
+
+def test_several_files_are_several_models_compared_on_the_same_items(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.json", GOLD)
+    rows = {"one": (2.0, 1.0, 0.0), "two": (1.0, 2.0, 0.0)}
+    files = [
+        write(tmp_path / f"{name}.json", {"intersentence": [{"id": f"s{k + 1}", "score": s} for k, s in enumerate(of)]})
+        for name, of in rows.items()
+    ]
+    found = {(e.measure, e.group["model"]): e for e in scored(gold, files) if "category" not in e.group}
+    assert (found["ss", "one"].value, found["ss", "two"].value) == (100.0, 0.0)
+    difference = found["ss_difference", "two"]
+    assert (difference.group["baseline"], difference.value) == ("one", -100.0)
+    with pytest.raises(DataError, match=r"one.json and .*two.json are both called 'x'"):
+        scored(gold, files, model="x")
+    with pytest.raises(DataError, match=r"are both called 'one'"):
+        scored(gold, [files[0], files[0]])
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (("e1", "s4", "s5", "s6"), r"example 2 has the id 'e1', which stands at .*intersentence example 1, too"),
+        (
+            ("e2", "s4", "s1", "s6"),
+            r"example 2, sentence 'anti-stereotype' has the id 's1', which stands at .*example 1",
+        ),
+        (("e2", "s4", "s4", "s6"), r"'anti-stereotype' has the id 's4', which stands at .*example 2, sentence 'stereo"),
+    ],
+)
+def test_doubled_ids_of_gold_are_named_by_both_places(tmp_path: Path, ids: tuple[str, ...], words: str) -> None:
+    gold = json.loads(json.dumps(GOLD))
+    second = json.loads(json.dumps(GOLD))["data"]["intersentence"][0]
+    for part, id in zip((second, *second["sentences"]), ids, strict=True):
+        part["id"] = id
+    gold["data"]["intersentence"].append(second)
+    with pytest.raises(DataError, match=words):
+        scored(write(tmp_path / "gold.json", gold), predictions(tmp_path, [("s1", 1), ("s2", 0), ("s3", 0)]))

@@ -64,6 +64,7 @@ def test_a_sentence_that_shares_a_word_in_any_form_or_is_alike_is_never_drawn(tm
         "target": "los sastres", **TEXTS, "unrelated": FAR[0], "unrelated_source": "pool.txt",
         "unrelated_similarity": row["unrelated_similarity"], "origin": "model", "writer": "lab/w",
         "licence": "CC-BY-4.0; unrelated sentence: CC-BY-SA-3.0", "validated": True, "reviewed": True,
+        "corrected": False,
         "n_ratings": 5, "median": 4.0,
     }  # fmt: skip
     vectors = encode([FAR[0], *TEXTS.values()], "use", "es")

@@ -34,18 +34,24 @@ CONFIG = BuildConfig.model_validate(
 def stereotype(item_id, country="XA", category="region", claim="llegan siempre tarde"):
     return {
         "id": item_id, "country": country, "language": "es" if country == "XA" else "pt", "category": category,
-        "group": "los de la costa", "claim": claim, "sources": [], "models": [], "views": [],
+        "group": "los de la costa", "claim": claim, "sources": [f"{item_id}-1"], "models": ["scripted/x"], "views": [],
     }  # fmt: skip
+
+
+def claims(*given):
+    """Retrieved rows: (stereotype, number, model); "" is the file of ready claims."""
+    return [{"id": f"{item_id}-{number}", "model": model} for item_id, number, model in given]
 
 
 ROWS = [stereotype("s1"), stereotype("s2"), stereotype("s3", category="food"), stereotype("t1", "XB")]
 
 
-def workshop(tmp_path, ratings=(), config=CONFIG, rows=ROWS, **more):
+def workshop(tmp_path, ratings=(), config=CONFIG, rows=ROWS, retrieved=None, **more):
     said = []
+    retrieved = claims(*((row["id"], 1, "scripted/x") for row in rows)) if retrieved is None else retrieved
     made = Workshop(
         config=config,
-        tables={"stereotypes": rows},
+        tables={"stereotypes": rows, "retrieved": retrieved},
         folder=tmp_path,
         ask=lambda *_, **__: pytest.fail("a step for people asks no model"),
         ratings=lambda task: [rating for rating in ratings if rating.task == task],
@@ -105,6 +111,54 @@ def test_rates_have_wilsons_interval_by_category_and_country(tmp_path):
     assert (rates[0]["low"], rates[0]["high"]) == pytest.approx((0.0945, 0.9055), abs=1e-4)
 
 
+# --- by model ---------------------------------------------------------------------------------------------------------
+
+
+def several(config=CONFIG):
+    """The configuration with two models and a file; s1 is of all three, s2 of one model, s3 of the file, t1 of none."""
+    retrieval = config.retrieval.model_copy(update={"models": ("lab/a", "lab/b"), "claims": "claims.csv"})
+    retrieved = claims(("s1", 1, "lab/b"), ("s1", 2, "lab/a"), ("s1", 3, ""), ("s2", 1, "lab/a"), ("s3", 1, ""),
+                       ("t1", 1, "lab/b"), ("t1", 2, "lab/b"))  # fmt: skip
+    sources = {"s1": ["s1-1", "s1-2", "s1-3"], "t1": ["t1-1", "t1-2"]}
+    rows = [{**row, "sources": sources.get(row["id"], row["sources"])} for row in ROWS]
+    return {"config": config.model_copy(update={"retrieval": retrieval}), "rows": rows, "retrieved": retrieved}
+
+
+def test_each_model_has_its_rate_and_a_file_counts_as_one(tmp_path):
+    tables = validate(workshop(tmp_path, rated(ALL), **several())[0])
+    assert [row["brought_by"] for row in tables["validated"]] == [
+        ["lab/a", "lab/b", "file"], ["lab/a"], ["file"], ["lab/b"],
+    ]  # fmt: skip
+    keys = ("country", "model", "n", "n_alone", "n_rated", "n_kept", "rate")
+    assert [tuple(row[key] for key in keys) for row in tables["model_rates"]] == [
+        ("XA", "lab/a", 2, 1, 2, 1, 0.5), ("XA", "lab/b", 1, 0, 1, 1, 1.0), ("XA", "file", 2, 1, 2, 2, 1.0),
+        ("XB", "lab/a", 0, 0, 0, 0, None), ("XB", "lab/b", 1, 1, 1, 1, 1.0), ("XB", "file", 0, 0, 0, 0, None),
+    ]  # fmt: skip
+    first, *_, last = tables["model_rates"]
+    assert (first["low"], first["high"]) == pytest.approx((0.0945, 0.9055), abs=1e-4)
+    assert (last["low"], last["high"]) == (None, None)
+
+
+def test_what_two_models_both_brought_is_a_share_of_either(tmp_path):
+    overlap = validate(workshop(tmp_path, rated(ALL), **several())[0])["model_overlap"]
+    keys = ("country", "a", "b", "n_a", "n_b", "n_both", "share_of_a", "share_of_b")
+    assert [tuple(row[key] for key in keys) for row in overlap] == [
+        ("XA", "lab/a", "lab/b", 2, 1, 1, 0.5, 1.0), ("XA", "lab/a", "file", 2, 2, 1, 0.5, 0.5),
+        ("XA", "lab/b", "file", 1, 2, 1, 1.0, 0.5), ("XB", "lab/a", "lab/b", 0, 1, 0, None, 0.0),
+        ("XB", "lab/a", "file", 0, 0, 0, None, None), ("XB", "lab/b", "file", 1, 0, 0, 0.0, None),
+    ]  # fmt: skip
+
+
+def test_without_people_models_have_no_rate_but_an_overlap(tmp_path):
+    tables = validate(workshop(tmp_path, skip_people=True, **several())[0])
+    assert {(row["n_rated"], row["rate"], row["low"]) for row in tables["model_rates"]} == {(0, None, None)}
+    assert [row["n"] for row in tables["model_rates"]] == [2, 1, 2, 0, 1, 0]
+    assert tables["model_overlap"][0]["n_both"] == 1
+
+
+# --- agreement --------------------------------------------------------------------------------------------------------
+
+
 def test_agreement_counts_keep_votes_and_pairs(tmp_path):
     first, second = validate(workshop(tmp_path, rated(ALL))[0])["agreement"]
     # Pairs alike: s1 three fives, 3 of 10; s2 two ones and two twos, 2 of 10; s3 two twos and three threes, 4 of 10.
@@ -159,10 +213,21 @@ def test_the_step_waits_and_says_for_whom_and_what_to_run(tmp_path):
     assert caught.value.exit_code == 3
     assert str(caught.value) == (
         "'validate' waits for people: a4 has 2 of 3 rows to do, a5 has 1 of 3 rows to do, b1 has 1 of 1 rows to do; "
-        "fewer than 4 answers to 1 of 3 stereotypes of XA; fewer than 4 answers to 1 of 1 stereotypes of XB; "
+        "fewer than 4 ratings for 1 of 3 stereotypes of XA; fewer than 4 ratings for 1 of 1 stereotypes of XB; "
         f"'isogloss annotate export {tmp_path}' writes the sheets, 'isogloss annotate import {tmp_path} SHEET' takes "
         "one back, then build again (--skip-people goes on without)"
     )
+
+
+def test_while_numbers_are_lacking_and_somebody_is_out_it_waits_and_a_question_mark_is_no_number(tmp_path):
+    with pytest.raises(WaitingError, match=r"a5 has 1 of 3 rows to do; fewer than 4 ratings for 1 of 3 stereotypes of"):
+        validate(workshop(tmp_path, rated(ALL | {"s1": (5, 5, 4, None, ...)}))[0])
+    made, said = workshop(tmp_path, rated(ALL | {"s1": (5, 5, 4, None, None), "s3": (2, 3, 3, ..., 2)}))
+    assert [row["n_ratings"] for row in validate(made)["validated"]] == [3, 5, 4, 4]
+    assert "XA: judged by fewer than 4 ratings, since the other raters couldn't tell: 1" in said
+    made, said = workshop(tmp_path, rated(ALL | {"s1": (5, 5, 4, None, 4)}))
+    assert validate(made)["validated"][0]["median"] == 4.5
+    assert not any("couldn't tell" in line for line in said)
 
 
 def test_it_goes_on_when_enough_have_answered(tmp_path):
@@ -177,11 +242,29 @@ def test_ratings_of_others_and_of_other_things_do_not_count(tmp_path):
     assert validate(workshop(tmp_path, rated(ALL) + alien)[0]) == validate(workshop(tmp_path, rated(ALL))[0])
 
 
-def test_what_raters_tell_of_themselves_is_summed_up_and_enters_no_table(tmp_path):
-    (tmp_path / "raters.csv").write_text("rater,age\na1,20 to 29\na2,20 to 29\na3,\nb1,60 to 69\n")
+def test_what_raters_tell_of_themselves_is_summed_up_and_rare_answers_enter_no_table(tmp_path):
+    (tmp_path / "raters.csv").write_text(
+        "rater,age,from\na1,20 to 29,Norte\na2,20 to 29,Norte\na3,,Norte\na4,20 to 29,Sur\nb1,60 to 69,Leste\n"
+    )
     made, said = workshop(tmp_path, rated(ALL))
-    assert "60 to 69" not in str(validate(made))
-    assert said[-2:] == ["XA, age: not told (3), 20 to 29 (2)", "XB, age: not told (3), 60 to 69 (1)"]
+    tables = validate(made)
+    assert said[-4:] == [
+        "XA, age: 20 to 29 (3), not told (2)", "XA, from: Norte (3), Sur (1), not told (1)",
+        "XB, age: not told (3), 60 to 69 (1)", "XB, from: not told (3), Leste (1)",
+    ]  # fmt: skip
+    assert [row["told"] for row in tables["agreement"]] == [
+        ["age: 20 to 29 (3), another answer or none (2)", "from: Norte (3), another answer or none (2)"], [],
+    ]  # fmt: skip
+    assert all(word not in str(tables) for word in ("Sur", "60 to 69", "Leste"))
+
+
+def test_two_raters_who_say_the_same_are_not_named(tmp_path):
+    (tmp_path / "raters.csv").write_text("rater,age\na1,20 to 29\na2,20 to 29\n")
+    assert validate(workshop(tmp_path, rated(ALL))[0])["agreement"][0]["told"] == []
+
+
+def test_without_a_table_of_raters_nothing_is_told(tmp_path):
+    assert [row["told"] for row in validate(workshop(tmp_path, rated(ALL))[0])["agreement"]] == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -304,8 +387,11 @@ def test_what_people_wrote_becomes_candidates_and_is_waited_for(tmp_path):
                values={"context": f"c{n}", "stereotype": f"s{n}", "anti_stereotype": f"a{n}"})
         for item in owners for n in (1, 2)
     ]  # fmt: skip
-    with pytest.raises(WaitingError, match="'write' waits for people: w3 has 1 of 2 rows to do;"):
+    with pytest.raises(WaitingError, match="'write' waits for people: w3 has 1 of 2 rows to do;") as caught:
         written(writers(tmp_path, ratings[:-1]))
+    assert str(caught.value).endswith(
+        "(without writers: name a model as instances.writer, and leave instances.writers and instances.both out)"
+    )
     rows = written(writers(tmp_path, ratings))
     assert len(rows) == 6
     assert rows[1] == {
@@ -325,7 +411,28 @@ def test_writers_are_not_raters_or_reviewers_and_must_be_named(tmp_path):
             writing_sheet(writers(tmp_path, config=config))
 
 
+def test_who_rated_or_reviewed_before_cannot_write_and_who_wrote_cannot_judge(tmp_path):
+    def once(task, rater, **values):
+        return Rating(task=task, item_id="s9", rater=rater, values=values)
+
+    for task in ("validate", "review"):
+        message = f"'w2' is to write for XA, and has answered in the step '{task}' before; writers don't judge what is "
+        with pytest.raises(SettingError, match=f"{message}written, so name another in instances.writers.XA"):
+            writing_sheet(writers(tmp_path, [once(task, "w2", value=5)]))
+    assert writing_sheet(writers(tmp_path, [once("compare", "w2", better="A"), once("write", "w2", context="x")])).rows
+    with pytest.raises(SettingError, match="'o1' is named in review, and has written triples before"):
+        writing_sheet(writers(tmp_path, [once("write", "o1", context="x")]))
+    for step in (validate, VALIDATE.sheet):
+        with pytest.raises(SettingError) as caught:
+            step(workshop(tmp_path, [*rated(ALL), once("write", "b2", context="x")])[0])
+        assert str(caught.value) == (
+            "'b2' is named in validation.raters.XB, and has written triples before; who writes doesn't judge what is "
+            "written, so name another there"
+        )
+
+
 def test_the_examples_in_the_docstrings_hold():
-    found = doctest.testmod(importlib.import_module("isogloss.studies.stereotypes.build.validate"))
-    assert found.attempted > 0
-    assert found.failed == 0
+    for name in ("isogloss.studies.stereotypes.build.validate", "isogloss.annotation.raters"):
+        found = doctest.testmod(importlib.import_module(name))
+        assert found.attempted > 0
+        assert found.failed == 0

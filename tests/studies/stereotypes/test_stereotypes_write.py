@@ -12,8 +12,9 @@ from isogloss.construction.language_check import other_language
 from isogloss.errors import DataError, SettingError
 from isogloss.records import Rating, Response, Sampling, Status
 from isogloss.studies.stereotypes.build.config import BuildConfig
+from isogloss.studies.stereotypes.build.figures import sections
 from isogloss.studies.stereotypes.build.instance_rules import About, fault_of
-from isogloss.studies.stereotypes.build.write import WRITE, prompt_of, write
+from isogloss.studies.stereotypes.build.write import WRITE, Desk, prompt_of, write
 
 TRIPLE = {
     "context": "Un sastre abrió su taller el lunes.",
@@ -113,8 +114,9 @@ def test_a_prompt_that_gave_nothing_is_put_anew_as_a_repeat_up_to_the_cap(tmp_pa
         "Lo siento, pero no puedo responder.", "No sé, qué calor hace.", (Status.BLOCKED, None), json.dumps(FOUR)
     )
     rows = [stereotype()]
-    with pytest.raises(DataError, match=r"not one triple keeps the rules \(1 refused, 1 unparsed, 1 blocked\)"):
-        made(tmp_path, ask, rows)
+    instances, rejects, said = made(tmp_path, ask, rows)
+    assert (instances, [row["rule"] for row in rejects]) == ([], ["refused", "unparsed", "blocked"])
+    assert "turned down: 1 refused, 1 unparsed, 1 blocked; see tables/rejects.jsonl" in said[-1]
     assert [repeat for _, repeat, _ in ask.asked] == [1, 2, 3]
     assert len({text for text, _, _ in ask.asked}) == 1
 
@@ -215,12 +217,43 @@ def test_people_write_for_their_country_and_a_model_for_the_others_under_the_sam
         ("XA", "person", "w1"), ("XB", "model", "lab/w"), ("XB", "model", "lab/w"),
     ]  # fmt: skip
     assert [(row["rule"], row["writer"], row["number"]) for row in rejects] == [("group not named", "w1", 2)]
-    assert len(said) == 1
+    assert said == [
+        "turned down of what people wrote: 1. w1, 'los sastres: son muy vanidosos': group not named (the context "
+        f"doesn't name 'los sastres'). To correct them: 'isogloss annotate export {tmp_path} --task write', change "
+        f"those rows, 'isogloss annotate import {tmp_path} SHEET', then build again",
+        "1 of 2 stereotypes have fewer than 2 triples; turned down: 1 group not named; see tables/rejects.jsonl",
+    ]
     assert len(ask.asked) == 1
     with pytest.raises(SettingError, match="--skip-people leaves them out"):
         made(tmp_path, ask, rows, given, ratings, skip_people=True)
     with pytest.raises(SettingError, match="names nobody for XA"):
         made(tmp_path, ask, [stereotype()], config(writer="people"))
+
+
+def test_a_few_of_the_rows_turned_down_are_named_and_the_rest_counted(tmp_path):
+    given = config(writer="people", writers={"XA": ["w1"], "XB": ["w2"]})
+    rows = [stereotype(f"s{n}") for n in range(1, 4)]
+    nameless = {**TRIPLE, "context": "Llegó a casa y abrió la puerta."}
+    ratings = [person(f"s{n}/{k}", nameless) for n in range(1, 4) for k in (1, 2)]
+    instances, rejects, said = made(tmp_path, Model(), rows, given, ratings)
+    assert (instances, len(rejects)) == ([], 6)
+    assert said[0].startswith("turned down of what people wrote: 6. w1, 'los sastres: son muy vanidosos': group not ")
+    assert said[0].count("w1, 'los sastres") == 3
+    assert "; and 3 more in tables/rejects.jsonl. To correct them: " in said[0]
+
+
+def test_the_report_lists_what_people_wrote_and_a_rule_turned_down():
+    given = config(writers={"XA": ["w1", "w2"]})
+    row = {"stereotype_id": "s1", "number": 1, **TRIPLE, "rule": "too long", "words": "context has 400 characters"}
+    rejects = [{**row, "writer": "w2"}, {**row, "writer": "lab/w"}, {**row, "writer": "w1", "rule": "empty"}]
+    found = {one.id: one for one in sections({"rejects": rejects, "stereotypes": [stereotype()]}, given)}
+    about, context = "los sastres: son muy vanidosos", TRIPLE["context"]
+    assert found["corrections"].rows == (
+        ("w1", about, "empty", "context has 400 characters", context),
+        ("w2", about, "too long", "context has 400 characters", context),
+    )
+    assert "annotate export DIR --task write" in found["corrections"].note
+    assert "corrections" not in {one.id for one in sections({"rejects": rejects[1:2]}, given)}
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -308,8 +341,6 @@ def test_another_language_is_said_only_where_it_is_sure():
 
 
 def test_every_wording_that_ships_and_one_of_the_users_can_be_used(tmp_path):
-    from isogloss.studies.stereotypes.build.write import Desk
-
     desk = Desk(stereotype(), ABOUT)
     for name in ("es", "pt", "en"):
         given = config(wording=name)
@@ -329,9 +360,21 @@ def test_a_dry_run_counts_calls_at_most(tmp_path):
         workshop = Workshop(
             config=given or config(), tables=tables, folder=tmp_path, ask=Model(""), ratings=lambda _: ()
         )
-        return WRITE.forecast(workshop)
+        return [(one.model, len(one.prompts), one.times, one.max_tokens) for one in WRITE.forecast(workshop)]
 
-    assert forecast({}) == {}
-    assert forecast({"stereotypes": [stereotype(), stereotype("s2")]}) == {"lab/w": 6}
-    assert forecast({"validated": [stereotype(), stereotype("s2", kept=False)]}) == {"lab/w": 3}
-    assert forecast({"validated": [stereotype()]}, config(writers={"XA": ["w1"]})) == {}
+    assert WRITE.forecast(Workshop(config(), {}, tmp_path, Model(""), lambda _: ())) is None
+    assert forecast({}, config(writer="people", writers={"XA": ["w1"]})) == []
+    assert forecast({"stereotypes": [stereotype(), stereotype("s2")]}) == [("lab/w", 2, 1, 1500), ("lab/w", 2, 2, 1500)]
+    assert forecast({"validated": [stereotype(), stereotype("s2", kept=False)]}) == [
+        ("lab/w", 1, 1, 1500), ("lab/w", 1, 2, 1500),
+    ]  # fmt: skip
+    assert forecast({"validated": [stereotype()]}, config(writers={"XA": ["w1"]})) == []
+
+
+def test_a_dry_run_takes_later_prompts_for_longer_since_they_tell_what_is_taken(tmp_path):
+    workshop = Workshop(
+        config=config(), tables={"validated": [stereotype()]}, folder=tmp_path, ask=Model(""), ratings=lambda _: ()
+    )
+    first, later = (one.prompts[0].messages[0].content for one in WRITE.forecast(workshop))
+    assert first == prompt_of(config(), config().countries[0], Desk(stereotype(), ABOUT)).messages[0].content
+    assert later.count("\n- los sastres son muy vanidosos") == config().instances.number - 1

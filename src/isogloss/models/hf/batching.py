@@ -48,6 +48,8 @@ class Outcome(NamedTuple, Generic[R]):
     error: str
     """Words where there is no result."""
     n_tries: int
+    final: bool = False
+    """The call itself is at fault: no other try helps."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Batcher(Generic[C, T, R]):
     name : str
         Of the model, for messages.
     prepare : callable
-        Call → task; may raise one of `FAULTS`, which fails this call only.
+        Call → task; may raise one of `FAULTS`, which fails this call only (a ValueError for good).
     compute : callable
         Tasks of one group → a result for each, in their order. Where it raises one of `FAULTS` (too little memory,
         or one bad input), the batch is halved and tried again, down to the single call at fault.
@@ -162,7 +164,8 @@ class Batcher(Generic[C, T, R]):
             try:
                 ready.append((self._prepare(waiting.call), waiting))
             except FAULTS as fault:
-                self._deliver(loop, waiting, None, words_of(fault))
+                is_final = isinstance(fault, ValueError) and not is_memory(fault)
+                self._deliver(loop, waiting, None, words_of(fault), final=is_final)
         ready.sort(key=lambda pair: (pair[0].group, pair[0].length))
         for _, members in groupby(ready, key=lambda pair: pair[0].group):
             group = list(members)
@@ -193,10 +196,13 @@ class Batcher(Generic[C, T, R]):
                 middle = len(part) // 2
                 parts += [part[middle:], part[:middle]]
 
-    def _deliver(self, loop: asyncio.AbstractEventLoop, waiting: _Waiting[C, R], result: R | None, error: str) -> None:
+    def _deliver(
+        self, loop: asyncio.AbstractEventLoop, waiting: _Waiting[C, R], result: R | None, error: str, *,
+        final: bool = False,
+    ) -> None:  # fmt: skip
         def set_result() -> None:
             if not waiting.future.done():
-                waiting.future.set_result(Outcome(result, error, waiting.n_tries))
+                waiting.future.set_result(Outcome(result, error, waiting.n_tries, final))
 
         loop.call_soon_threadsafe(set_result)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from isogloss.errors import ModelError
+from isogloss.models.hf.head_files import head_revision, is_head
 from isogloss.models.model import Abilities
 from isogloss.models.weights import sha256_of
 
@@ -51,8 +52,9 @@ class Place(NamedTuple):
 class Look(NamedTuple):
     """What can be told of a model from its small files."""
 
-    kind: Literal["causal", "masked", "next_sentence"]
-    """The last where there is a next-sentence head and nothing that tells a token's probability."""
+    kind: Literal["causal", "masked", "next_sentence", "trained_head"]
+    """`next_sentence` where there is a next-sentence head and nothing that tells a token's probability; `trained_head`
+    for a folder with such a head that was trained here."""
     has_template: bool
     next_sentence: bool = False
     """Whether the weights hold a next-sentence head."""
@@ -60,6 +62,8 @@ class Look(NamedTuple):
     @property
     def abilities(self) -> Abilities:
         """What such a model can do."""
+        if self.kind == "trained_head":
+            return Abilities(chat=False, nsp_trained=True)
         if self.kind == "next_sentence":
             return Abilities(chat=False, next_sentence=True)
         if self.kind == "masked":
@@ -100,6 +104,8 @@ def look(path: Path) -> Look | None:
         if path.suffix.lower() == ".gguf":
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
                 return Look("causal", view.find(b"tokenizer.chat_template", 0, _HEAD) >= 0)
+        if is_head(path):
+            return Look("trained_head", False)
         config = _read_json(path / "config.json")
         architectures = [str(name) for name in config.get("architectures") or ()]
         if any(name.endswith("ForMaskedLM") or name in _MASKED for name in architectures):
@@ -153,8 +159,11 @@ def local_revision(path: Path) -> str:
     """The first 16 hex digits of sha256: of a GGUF file, or of the names and sha256 of a folder's files.
 
     Config, tokenizer, template and weights are read whole: a merged adapter may change a few layers only, so sizes
-    and ends of the files wouldn't tell two models apart. Other files of the folder don't count.
+    and ends of the files wouldn't tell two models apart. Other files of the folder don't count. For a head that was
+    trained here see `head_revision`.
     """
+    if is_head(path):
+        return head_revision(path)
     if path.suffix.lower() == ".gguf":
         return sha256_of(path)[:16]
     digest = hashlib.sha256()
@@ -162,6 +171,31 @@ def local_revision(path: Path) -> str:
         if file.is_file() and any(fnmatchcase(file.name, form) for form in (*_SMALL_FILES, *_SAFE, *_PICKLED)):
             digest.update(f"{file.name} {sha256_of(file)}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def located(name: str, found: Place, environment: Mapping[str, str]) -> tuple[Path, str]:
+    """The folder or file to load from, brought here where it is the hub's, and its revision.
+
+    Raises
+    ------
+    ModelError
+        Nothing is there, it is another revision than the one asked for, or the hub doesn't give it (see `fetch`).
+    """
+    path, asked = found.path, found.revision
+    if path is None:
+        return fetch(name, found, environment)
+    check_there(name, found)
+    revision = local_revision(path)
+    if asked is not None and not revision.startswith(asked):
+        raise ModelError(f"{name}: {path} is revision {revision}, not {asked}")
+    return path, revision
+
+
+def check_there(name: str, found: Place) -> None:
+    """Raise ModelError for a place on this machine where nothing is."""
+    if found.path is not None and not (found.path.is_file() if found.is_gguf else found.path.is_dir()):
+        what = "a .gguf file" if found.is_gguf else "a folder with a saved transformers model"
+        raise ModelError(f"{name}: nothing at {found.path}; expected {what}")
 
 
 # --- the hub ----------------------------------------------------------------------------------------------------------

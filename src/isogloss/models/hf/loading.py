@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 _NEEDED = ("torch", "transformers")
 _NEEDED_FOR_GGUF = ("accelerate", "gguf")
+_WRITERS = ("ForCausalLM", "LMHeadModel")
+_TRIAL = "El perro duerme en el jardín."
+ONE_WAY = (
+    "{} reads from left to right only; a next-sentence head needs a model that reads both ways, such as BERT, RoBERTa "
+    "or XLM-R"
+)
 
 
 class Loaded(NamedTuple):
@@ -38,6 +44,8 @@ class Loaded(NamedTuple):
     """What the model's makers sample with; 0 for greedy."""
     pair_head: Any = None
     """The same model with its next-sentence head in place of the output layer, where it has one."""
+    trained_head: Mapping[str, torch.Tensor] | None = None
+    """Weights of a next-sentence head that was trained here; `model` is then its base, without an output layer."""
 
 
 def check_installed(name: str, *, gguf: bool) -> None:
@@ -94,15 +102,12 @@ def load(name: str, path: Path, seen: Look, settings: ModelSettings) -> Loaded:
         Not enough memory, an architecture that isn't a language model, no tokenizer, weights that lack a part.
     """
     transformers: Any = importlib.import_module("transformers")
-    faults = (*FAULTS, ImportError, importlib.import_module("safetensors").SafetensorError)
+    faults = _faults()
     is_gguf = path.suffix.lower() == ".gguf"
     folder = path.parent if is_gguf else path
     options: dict[str, Any] = {"gguf_file": path.name} if is_gguf else {}
     device = _device(settings)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, **options)
-    except faults as fault:
-        raise ModelError(f"{name}: its tokenizer can't be loaded ({words_of(fault)})") from None
+    tokenizer = _tokenizer(name, folder, options)
     if is_gguf:
         quantization = importlib.import_module("transformers.utils.quantization_config")
         # Packed weights are slower to use, and not every format has a kernel.
@@ -126,10 +131,62 @@ def load(name: str, path: Path, seen: Look, settings: ModelSettings) -> Loaded:
     return _with_tokens(model, tokenizer, device)._replace(pair_head=pair_head)
 
 
-def _whole(name: str, maker: Any, options: Mapping[str, Any]) -> Any:
-    """A model with all its weights; transformers would fill missing ones with random numbers."""
+def load_encoder(name: str, path: Path, settings: ModelSettings) -> Loaded:
+    """Load a model without any output layer, for a head of its own, from a folder.
+
+    Raises
+    ------
+    ModelError
+        As `load`, and for a model that reads one way only, or whose tokenizer doesn't tell two sentences apart.
+    """
+    transformers: Any = importlib.import_module("transformers")
+    device = _device(settings)
+    tokenizer = _tokenizer(name, path, {})
+    if not tokenizer.is_fast:
+        raise ModelError(f"{name}: its tokenizer doesn't tell of which sentence a token is; take another model")
+    options = {"pretrained_model_name_or_path": str(path), "dtype": settings.dtype, "local_files_only": True}
+    try:
+        config = transformers.AutoConfig.from_pretrained(str(path), local_files_only=True)
+        names = tuple(map(str, config.architectures or ()))
+        if config.is_encoder_decoder or any(name.endswith(_WRITERS) for name in names):
+            raise ModelError(ONE_WAY.format(name))
+        model = _whole(name, transformers.AutoModel, options, but=("pooler",)).to(device).eval()
+        loaded = _with_tokens(model, tokenizer, device)
+        if not _reads_both_ways(loaded):
+            raise ModelError(ONE_WAY.format(name))
+    except _faults() as fault:
+        raise ModelError(_why(name, fault, settings, device)) from None
+    return loaded
+
+
+def _reads_both_ways(loaded: Loaded) -> bool:
+    """Whether what comes last changes the state of the first token."""
+    import torch
+
+    ids = loaded.tokenizer(_TRIAL)["input_ids"]
+    rows = torch.tensor([ids, [*ids[:-1], ids[1]]], device=loaded.device)
+    with torch.inference_mode():
+        first, second = loaded.model(input_ids=rows).last_hidden_state[:, 0].float()
+    return not torch.equal(first, second)
+
+
+def _tokenizer(name: str, folder: Path, options: Mapping[str, Any]) -> Any:
+    transformers: Any = importlib.import_module("transformers")
+    try:
+        return transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, **options)
+    except _faults() as fault:
+        raise ModelError(f"{name}: its tokenizer can't be loaded ({words_of(fault)})") from None
+
+
+def _faults() -> tuple[type[BaseException], ...]:
+    return (*FAULTS, ImportError, importlib.import_module("safetensors").SafetensorError)
+
+
+def _whole(name: str, maker: Any, options: Mapping[str, Any], *, but: Collection[str] = ()) -> Any:
+    """A model with all its weights, some parts aside; transformers would fill missing ones with random numbers."""
     model, found = maker.from_pretrained(output_loading_info=True, **options)
-    lacking = sorted(map(str, found["missing_keys"])) or sorted(map(str, found["mismatched_keys"]))
+    lacking = sorted(key for key in map(str, found["missing_keys"]) if key.partition(".")[0] not in but)
+    lacking = lacking or sorted(map(str, found["mismatched_keys"]))
     if lacking:
         raise ModelError(
             f"{name} is no language model: its weights lack {lacking[0]!r}"

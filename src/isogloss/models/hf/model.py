@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
 from isogloss.errors import AbilityError, DataError, ModelError
 from isogloss.models.hf import files as hf_files
@@ -19,6 +18,7 @@ from isogloss.models.hf.files import Look, Place
 from isogloss.models.hf.loading import check_installed, check_settings, load, quiet
 from isogloss.models.hf.prompts import Rendered
 from isogloss.models.hf.session import Call, Result, Session
+from isogloss.models.hf.trained_head import load_trained
 from isogloss.models.model import Abilities
 from isogloss.models.settings import ModelSettings
 from isogloss.records import Prompt, Response, Sampling, Status
@@ -32,7 +32,8 @@ class HfModel:
     name : str
         `hf/…`, as written by the user.
     source : str
-        A folder ("./dir") or GGUF file ("./dir/file.gguf"), or `OWNER/NAME` on the hub.
+        A folder ("./dir") or GGUF file ("./dir/file.gguf"), or `OWNER/NAME` on the hub. A folder may hold a
+        next-sentence head that was trained here; its base model is then loaded with it.
     revision : str or None
         For the hub a branch, tag or commit; for files of this machine the beginning of `hf_files.local_revision`.
     settings : ModelSettings
@@ -74,9 +75,11 @@ class HfModel:
     def abilities(self) -> Abilities:
         """Told by config, tokenizer and the weights' names; for a model that isn't here yet, the hub is asked for them.
 
-        Where they can't be had (`open` says why), it is taken for a causal model that can be talked to.
+        Where they can't be had (`open` says why), it is taken for a causal model that can be talked to. Raises
+        ModelError for a path of this machine where nothing is.
         """
         if self._seen is None:
+            hf_files.check_there(self.name, self._place)
             found = hf_files.look_ahead(self._place, self._environment) if self._place.path is None else None
             self._seen = found or Look("causal", has_template=True)
         return self._seen.abilities
@@ -107,29 +110,20 @@ class HfModel:
         check_settings(self._settings)
         with ExitStack() as silence:
             silence.enter_context(quiet())
-            path = self._path()
+            path, self.revision = hf_files.located(self.name, self._place, self._environment)
             seen = hf_files.look(path)
             if seen is None:
                 raise ModelError(f"{self.name}: no readable config.json in {path}; expected a saved transformers model")
             self._seen = seen
-            loaded = load(self.name, path, seen, self._settings)
+            held: tuple[str, ...] = ()
+            if seen.kind == "trained_head":
+                loaded, held = load_trained(self.name, path, self._settings, self._environment)
+            else:
+                loaded = load(self.name, path, seen, self._settings)
             assert self._thread is not None
-            return Session(self.name, loaded, seen, self._settings, self._seed, self._thread, silence.pop_all())
-
-    def _path(self) -> Path:
-        """The folder or file to load from; sets the revision."""
-        path, asked = self._place.path, self._place.revision
-        if path is None:
-            path, self.revision = hf_files.fetch(self.name, self._place, self._environment)
-            return path
-        if not (path.is_file() if self._place.is_gguf else path.is_dir()):
-            what = "a .gguf file" if self._place.is_gguf else "a folder with a saved transformers model"
-            raise ModelError(f"{self.name}: nothing at {path}; expected {what}")
-        revision = hf_files.local_revision(path)
-        if asked is not None and not revision.startswith(asked):
-            raise ModelError(f"{self.name}: {path} is revision {revision}, not {asked}")
-        self.revision = revision
-        return path
+            return Session(
+                self.name, loaded, seen, self._settings, self._seed, self._thread, silence.pop_all(), remarks=held
+            )
 
     async def close(self) -> None:
         """Let the batch under way end, tell calls that wait, free the memory."""
@@ -179,6 +173,7 @@ class HfModel:
             n_tries=outcome.n_tries,
             seconds=seconds,
             received_at=time.time(),
+            final=outcome.final,
         )
 
 
@@ -189,7 +184,7 @@ def _check(name: str, prompt: Prompt, able: Abilities) -> None:
     if not all(prompt.candidates):
         raise DataError(f"{name}: an empty candidate has no probability")
     if kind == "next_sentence":
-        if not able.next_sentence:
+        if not (able.next_sentence or able.nsp_trained):
             raise AbilityError(f"{name} has no next-sentence head; take a model that has one, as the first BERT models")
         if not prompt.candidates or not text:
             raise DataError(f"{name}: a next-sentence score is of candidates after a text, one of the two is missing")

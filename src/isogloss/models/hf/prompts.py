@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from isogloss.models.folding import fold_system
+from isogloss.models.hf.following import PairRow
 from isogloss.records import Prompt
 
 FOLDED = "its chat template has no place for a system message: it is put before the first question"
@@ -124,10 +125,15 @@ class Renderer:
                 return (int(token),)
         return ()
 
-    def pair(self, first: str, second: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Two texts as the tokenizer joins them ([CLS] first [SEP] second [SEP]): tokens, and which text each is of."""
-        both = self._tokenizer(first, second, return_token_type_ids=True, verbose=False)
-        return tuple(both["input_ids"]), tuple(both["token_type_ids"])
+    def pair(self, first: str, second: str, *, longest: int | None = None) -> PairRow:
+        """Two texts as the tokenizer joins them ([CLS] first [SEP] second [SEP]), cut to `longest` tokens."""
+        both = self._tokenizer(
+            first, second, return_token_type_ids=True, verbose=False, truncation=longest is not None, max_length=longest
+        )
+        of = both.sequence_ids(0) if both.is_fast else ()
+        return PairRow(
+            tuple(both["input_ids"]), tuple(both["token_type_ids"]), tuple(-1 if one is None else one for one in of)
+        )
 
     def joined(self, context: str, candidates: Sequence[str]) -> Joined:
         """Candidates' tokens as they follow the context.

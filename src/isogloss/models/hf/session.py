@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from isogloss.models.hf.batching import Batcher
 from isogloss.models.hf.files import Look
-from isogloss.models.hf.following import FollowScorer, FollowTask
+from isogloss.models.hf.following import FollowScorer, FollowTask, own_logits, trained_logits
 from isogloss.models.hf.loading import Loaded
 from isogloss.models.hf.masked import MaskedScorer, MaskedTask, shared_places
 from isogloss.models.hf.prompts import Rendered, Renderer
@@ -55,6 +55,8 @@ class Session:
         seed: int,
         thread: ThreadPoolExecutor,
         silence: ExitStack,
+        *,
+        remarks: tuple[str, ...] = (),
     ) -> None:
         self.renderer = Renderer(loaded.tokenizer, has_template=seen.has_template)
         self.batcher: Batcher[Call, _Tasks, Result] = Batcher(
@@ -64,12 +66,14 @@ class Session:
         self._silence = silence
         self._seed = seed
         self._causal = self._masked = self._follows = self._writer = None
-        self._held: tuple[str, ...] = ()
+        self._held = remarks
         dtype = str(loaded.model.dtype).removeprefix("torch.")
         if dtype in ("float16", "bfloat16"):
-            self._held = (f"computed in {dtype}: log-probabilities may be off by up to 0.7 nats",)
-        if loaded.pair_head is not None:
-            self._follows = FollowScorer(loaded, at_once=settings.batch_size)
+            self._held += (f"computed in {dtype}: log-probabilities may be off by up to 0.7 nats",)
+        if loaded.trained_head is not None:
+            self._follows = FollowScorer(trained_logits(loaded, loaded.trained_head), at_once=settings.batch_size)
+        elif loaded.pair_head is not None:
+            self._follows = FollowScorer(own_logits(loaded), at_once=settings.batch_size)
         if seen.kind == "masked":
             self._masked = MaskedScorer(loaded, at_once=settings.batch_size)
         elif seen.kind == "causal":
@@ -105,8 +109,7 @@ class Session:
         return task
 
     def _to_follow(self, call: Call, rendered: Rendered) -> FollowTask:
-        joined = [self.renderer.pair(rendered.text, candidate) for candidate in call.prompt.candidates]
-        task = FollowTask(*zip(*joined, strict=True))
+        task = FollowTask(tuple(self.renderer.pair(rendered.text, candidate) for candidate in call.prompt.candidates))
         call.notes["n_input"] = task.length
         return task
 
@@ -121,8 +124,6 @@ class Session:
         if shared:
             found = shared_places(sequences[0], sequences[1])
             places = tuple(tuple(k for k in ks if k in among) for ks, among in zip(found, own, strict=True))
-            if not all(places):
-                raise ValueError("the two sentences share no token")
         return MaskedTask(sequences, places)
 
     def _to_score(self, call: Call, rendered: Rendered) -> ScoreTask:

@@ -58,6 +58,7 @@ STUDY = Study(
     estimate=_estimate,
     sections=_sections,
     headline=("f1", "delta_f1", "youden_j", "adjusted_jaccard", "delta_adjusted_jaccard"),
+    scoring=("resamples", "confidence"),
     samples={"sample": HERE / "data" / "sample.csv"},
     default_max_tokens=64,
     reference=reference,

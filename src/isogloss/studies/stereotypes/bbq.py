@@ -15,7 +15,7 @@ from isogloss.prompts import shuffled
 from isogloss.records import AnswerForm, Condition, Dataset, Estimate, Item, Message, Prompt
 from isogloss.studies.stereotypes.bbq_items import UNKNOWN
 from isogloss.studies.stereotypes.items import json_rows, read_text
-from isogloss.studies.stereotypes.settings import ANY, StereotypeSettings
+from isogloss.studies.stereotypes.settings import ANY, Rule, StereotypeSettings
 from isogloss.studies.stereotypes.wording import ChoiceWording, choice_wording
 from isogloss.study import Given
 
@@ -30,21 +30,33 @@ def is_bbq(dataset: Dataset) -> bool:
     return bool(dataset.items) and dataset.items[0].fields.get("layout") in LAYOUTS
 
 
+def rules_of(settings: StereotypeSettings) -> tuple[Rule, ...]:
+    """The rules that are set; forced_choice where none is."""
+    return tuple(dict.fromkeys("forced_choice" if rule == ANY else rule for rule in settings.rule))
+
+
 def conditions(dataset: Dataset, settings: StereotypeSettings, seed: int) -> Iterator[tuple[Item, Condition]]:
     """Each question in `settings.orders` orders, with the words that stand for "unknown" where the data have none.
 
     Raises
     ------
     SettingError
-        For a rule other than forced_choice (or given, which is for results made elsewhere).
+        For a rule other than forced_choice (or given, which is for results made elsewhere), and for neither=true.
     """
-    if settings.rule == ("given",):
+    rules = rules_of(settings)
+    if rules == ("given",):
         for item in dataset.items:
             yield item, _given_condition(item)
         return
-    if settings.rule != ("forced_choice",):
-        rules = ",".join(settings.rule)
-        raise SettingError(f"{dataset.name} has questions with three answers: set rule=forced_choice, got rule={rules}")
+    if rules != ("forced_choice",):
+        raise SettingError(
+            f"{dataset.name} has questions with three answers: set rule=forced_choice, got rule={','.join(rules)}"
+        )
+    if settings.neither:
+        raise SettingError(
+            f"{dataset.name} has an answer 'unknown' of its own in each question; neither=true is for other data, "
+            "leave it out"
+        )
     for item in dataset.items:
         wording = _wording(item, settings)
         factors = {}

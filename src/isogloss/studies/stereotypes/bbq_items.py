@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isogloss.errors import DataError
 from isogloss.records import Item, Option
+from isogloss.studies.stereotypes.items import Ids, Row, Rows, said
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 
 BIASED, COUNTER, UNKNOWN = "stereotype", "anti-stereotype", "unknown"
 ANSWERS = ("ans0", "ans1", "ans2")
 BEARS_OUT = {"pro-stereo": BIASED, "anti-stereo": COUNTER}
 """EsBBQ's `question_type` → role of the right answer."""
-Rows = Iterator[tuple[str, Mapping[str, object]]]
 
 
 def from_bbq(rows: Rows, settings: StereotypeSettings) -> tuple[list[Item], list[str]]:
@@ -24,6 +24,7 @@ def from_bbq(rows: Rows, settings: StereotypeSettings) -> tuple[list[Item], list
     The answers' roles: "stereotype" for the biased one, given what the question asks; "anti-stereotype"; "unknown".
     """
     items = []
+    ids = Ids()
     for where, row in rows:
         more, info = row.get("additional_metadata"), row.get("answer_info")
         if not isinstance(more, dict) or not isinstance(more.get("stereotyped_groups"), list):
@@ -33,6 +34,7 @@ def from_bbq(rows: Rows, settings: StereotypeSettings) -> tuple[list[Item], list
         groups = [str(group) for group in more["stereotyped_groups"]]
         parts = [[str(part) for part in info[name]] for name in ANSWERS]
         id = f"{_word(row, 'category', where)}.{_word(row, 'example_id', where)}"
+        ids.take(id, where)
         fields = {"layout": "bbq", "unit": _word(row, "question_index", where)}
         items.append(_item(row, where, id, parts, groups, fields, settings.language))
     return items, _notes(items)
@@ -47,10 +49,12 @@ def from_esbbq(rows: Rows, path: Path) -> tuple[list[Item], list[str]]:
     said = re.search(r"\.([a-z]{2,3})\.[a-z]+$", path.name, re.IGNORECASE)
     language = said[1].lower() if said else "es"
     items = []
+    ids = Ids()
     for where, row in rows:
         groups = _list(row, "stereotyped_groups", where)
         parts = [[_list(row, f"answer_info.{name}", where)[-1].rsplit(",", 1)[-1].strip()] for name in ANSWERS]
         id = f"{_word(row, 'category', where)}.{_word(row, 'instance_id', where)}"
+        ids.take(id, where)
         fields = {"layout": "esbbq", "unit": _word(row, "template_id", where)}
         items.append(_item(row, where, id, parts, groups, fields, language))
     return items, _notes(items)
@@ -61,22 +65,21 @@ def _notes(items: Sequence[Item]) -> list[str]:
     return [f"{n:,} questions name no or two stereotyped people: they count for accuracy only"] if n else []
 
 
-def _word(row: Mapping[str, object], column: str, where: str) -> str:
-    value = row.get(column)
-    text = "" if value is None else str(value).strip()
+def _word(row: Row, column: str, where: str) -> str:
+    text = said(row, column)
     if not text:
         raise DataError(f"{where}: column {column!r} is empty or missing")
     return text
 
 
-def _one_of(row: Mapping[str, object], column: str, where: str, known: Sequence[str]) -> str:
+def _one_of(row: Row, column: str, where: str, known: Sequence[str]) -> str:
     text = _word(row, column, where)
     if text not in known:
         raise DataError(f"{where}: column {column!r} is {text!r}; expected {', '.join(known)}")
     return text
 
 
-def _list(row: Mapping[str, object], column: str, where: str) -> list[str]:
+def _list(row: Row, column: str, where: str) -> list[str]:
     """A cell that is a list as Python writes it."""
     value = row.get(column)
     try:
@@ -89,7 +92,7 @@ def _list(row: Mapping[str, object], column: str, where: str) -> list[str]:
 
 
 def _item(
-    row: Mapping[str, object], where: str, id: str, parts: Sequence[Sequence[str]], groups: Sequence[str],
+    row: Row, where: str, id: str, parts: Sequence[Sequence[str]], groups: Sequence[str],
     fields: Mapping[str, str], language: str,
 ) -> Item:  # fmt: skip
     polarity = _one_of(row, "question_polarity", where, ("neg", "nonneg"))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from isogloss.records import Dataset
 from isogloss.studies.stereotypes import bbq
-from isogloss.studies.stereotypes.items import names_group
-from isogloss.studies.stereotypes.prompts import conditions
+from isogloss.studies.stereotypes.items import context_names_group
+from isogloss.studies.stereotypes.prompts import conditions, rules_of
 from isogloss.studies.stereotypes.settings import RULES, StereotypeSettings
 from isogloss.study import Finding
 
@@ -27,7 +27,8 @@ def findings(dataset: Dataset, settings: StereotypeSettings) -> list[Finding]:
     if not bbq.is_bbq(dataset):
         found += _of_terms(dataset)
     n = sum(1 for _ in conditions(dataset, settings, 0))
-    found.append(Finding("questions", f"{n:,} with rule={','.join(settings.rule)}; there are {', '.join(RULES)}"))
+    there_are = "no other rule suits such data" if bbq.is_bbq(dataset) else f"there are {', '.join(RULES)}"
+    found.append(Finding("questions", f"{n:,} with rule={','.join(rules_of(dataset, settings))}; {there_are}"))
     return found
 
 
@@ -36,12 +37,18 @@ def _of_terms(dataset: Dataset) -> Iterator[Finding]:
     if not items:
         return
     terms = Counter((item.fields["country"], item.fields["target"]) for item in items)
-    single = [target for (_, target), n in terms.items() if n == 1]
+    single = sorted(term for term, n in terms.items() if n == 1)
     text = f"{len(terms):,} target terms, {len(single):,} of them with one example"
     if single:
-        text += f" (each weighs as much as any other): {', '.join(map(repr, sorted(single)[:SHOWN]))}"
+        names = [f"{target!r} ({country})" if country else repr(target) for country, target in single]
+        text += f" (each weighs as much as any other): {_listed(names)}"
     yield Finding("terms", text)
     if items[0].fields["layout"] == "own":
-        lacking = [item.id for item in items if not names_group(item.text, item.fields["target"])]
+        lacking = [item.id for item in items if not context_names_group(item)]
         if lacking:
-            yield Finding("contexts", f"{len(lacking):,} don't name their group: {', '.join(lacking[:SHOWN])}")
+            yield Finding("contexts", f"{len(lacking):,} don't name their group: {_listed(lacking)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

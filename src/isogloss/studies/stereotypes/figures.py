@@ -25,6 +25,7 @@ from isogloss.studies.stereotypes.run_tables import (
     overall,
     rule_title,
     score_table,
+    target_table,
     term_tables,
 )
 
@@ -69,12 +70,13 @@ def sections(
     for rule in rules:
         mine = [one for one in estimates if one.group.get("format") == rule]
         if not any(one.measure in MAIN for one in mine):
-            parts += bbq_tables(mine, rule)
+            parts += [*bbq_tables(mine, rule), difference_table(mine, rule)]
             continue
         parts += [score_table(mine, rule, alone=len(rules) == 1), plane(mine, rule)]
         for key in BY:
             parts += [group_chart(mine, rule, key), group_table(mine, rule, key)]
-        parts += [difference_table(mine, rule), *term_tables(answers, dataset, settings, rule)]
+        parts.append(target_table(mine, rule))
+        parts += [difference_table(mine, rule), *term_tables(mine, rule)]
     is_sentences = any(one.measure in MAIN for one in estimates) or not estimates
     words = methods(settings) if is_sentences else bbq_methods(settings)
     parts += [Prose("methods", "", (words,)), Prose("limits", "", LIMITS if is_sentences else BBQ_LIMITS)]
@@ -86,8 +88,9 @@ def methods(settings: StereotypeSettings) -> str:
     return (
         "Following StereoSet, each sentence of a triple is scored; a stereotype is preferred when its score is "
         "strictly higher than that of the anti-stereotype. Shares are averaged over target terms with equal "
-        f"weight. Intervals are {100 * settings.confidence:g} % percentile intervals of a bootstrap over target "
-        f"terms with {settings.resamples:,} draws, and differences between models take the same draws."
+        f"weight. Intervals are {100 * settings.confidence:g} % percentile intervals of a bootstrap over the target "
+        f"terms of each row, and over the examples of a single term, with {settings.resamples:,} draws; differences "
+        "between models take the same draws."
     )
 
 
@@ -211,7 +214,7 @@ def group_chart(estimates: Sequence[Estimate], rule: str, key: str) -> Chart | N
             words = f"{name}: not asked" if one is None else f"{name}: {title} {said(one)}, {one.n_scored:,} scored"
             dots.append(Dot(name, "", one.value if one else None, one.low if one else None, one.high if one else None,
                             words=words))  # fmt: skip
-        spec = interval_plot(dots, title=f"{title} (50: no preference)", domain=(0.0, 100.0), category_names=[""],
+        spec = interval_plot(dots, title=f"{title} (50: no preference)", domain=(-4.0, 104.0), category_names=[""],
                              reference=IDEAL_SS)  # fmt: skip
         alt = f"{title} by {key} for {model}, rule {rule}: " + "; ".join(dot.words for dot in dots[:12]) + "."
         panels.append(Panel(model, spec, alt))
@@ -223,6 +226,6 @@ def group_chart(estimates: Sequence[Estimate], rule: str, key: str) -> Chart | N
         data=tuple({**one.group, title: one.value, "low": one.low, "high": one.high, "n_items": one.n_items,
                     "n_answers": one.n_answers, "n_scored": one.n_scored} for one in rows),
         caption="Right of the dashed line the stereotype is preferred, left of it its opposite. Lines are intervals.",
-        note=f"{rule_title(rule)}. A dash: nothing was scored. A hollow point has no interval: too few terms.",
+        note=f"{rule_title(rule)}. A dash: nothing was scored. A hollow point has no interval: only one target term.",
         below=(f"Not drawn, but in the table: {', '.join(rest)}.",) if rest else (),
     )  # fmt: skip

@@ -2,67 +2,83 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from isogloss.errors import DataError
 from isogloss.records import Condition, Dataset
 from isogloss.studies.stereotypes import bbq
-from isogloss.studies.stereotypes.items import first_repeated, read_text, whole_json
+from isogloss.studies.stereotypes.items import Ids, csv_rows, read_text, said, whole_json
 from isogloss.studies.stereotypes.prompts import ask
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 from isogloss.study import Given
 
 PAIR_COLUMNS = ("id", "sent_more_score", "sent_less_score")
+REPLIES = "replies to our prompts with columns prompt_id, model, repeat, response (JSON lines or CSV)"
+EXPECTED = (
+    "expected StereoSet's predictions (JSON: for each split a list of objects with id and score), CrowS-Pairs' scores "
+    f"(CSV with columns {', '.join(PAIR_COLUMNS)}), or {REPLIES}"
+)
+EXPECTED_OF_BBQ = f"expected BBQ's JSON lines with a column MODEL_pred_…, or {REPLIES}"
+Score: TypeAlias = tuple[str, str, float]
+"""(where, id of a sentence, score)."""
 
 
 def given(path: Path, dataset: Dataset, settings: StereotypeSettings) -> tuple[dict[str, object], list[Given]] | None:
-    """Results in one of the study's own formats, and the settings that go with them; None for another format.
+    """Results in one of the study's own formats, and the settings that go with them; None for replies to our prompts.
 
     Raises
     ------
     DataError
-        For ids that are missing, doubled, or of no sentence of the data; for a score that is no number.
+        For a file that is neither; for ids that are missing, doubled, or of no sentence of the data; for a score that
+        is no number.
     """
-    if bbq.is_bbq(dataset):
-        return bbq.given(path, dataset, settings)
     text = read_text(path)
+    found, expected = None, EXPECTED
+    if bbq.is_bbq(dataset):
+        found, expected = bbq.given(path, dataset, settings), EXPECTED_OF_BBQ
+    elif (scores := _scores(text, path)) is not None:
+        found = {"rule": ["given"]}, _matched(_by_id(scores), path, dataset, settings)
+    if found is None and "prompt_id" not in text.casefold():
+        raise DataError(f"{path} {'is empty' if not text.strip() else 'holds no results that can be read'}; {expected}")
+    return found
+
+
+def _scores(text: str, path: Path) -> Iterator[Score] | None:
+    """What a file of scores holds; None for another file."""
     whole = whole_json(text)
     if isinstance(whole, dict) and whole and all(isinstance(part, list) for part in whole.values()):
-        scores = _predictions(whole, path)
-    elif set(PAIR_COLUMNS) <= {name.strip() for name in text.partition("\n")[0].split(",")}:
-        scores = _pairs(text, path)
-    else:
-        return None
-    return {"rule": ["given"]}, _matched(scores, path, dataset, settings)
+        return _predictions(whole, path)
+    header = text.partition("\n")[0]
+    if any(name in header for name in PAIR_COLUMNS[1:]):
+        return _pairs(text, path)
+    return None
 
 
-def _predictions(whole: Mapping[str, object], path: Path) -> dict[str, float]:
-    """Sentence id → score."""
-    rows = []
+def _predictions(whole: Mapping[str, object], path: Path) -> Iterator[Score]:
     for split, part in whole.items():
         assert isinstance(part, list)
         for number, row in enumerate(part, start=1):
             where = f"{path}: {split} row {number}"
             if not isinstance(row, dict) or not {"id", "score"} <= set(row):
                 raise DataError(f"{where} isn't a mapping with 'id' and 'score'")
-            rows.append((str(row["id"]), _number(row["score"], where)))
-    _check_once([id for id, _ in rows], path)
-    return dict(rows)
+            yield where, str(row["id"]), _number(row["score"], where)
 
 
-def _pairs(text: str, path: Path) -> dict[str, float]:
-    """Option id (`ID.more`, `ID.less`) → score."""
-    rows: list[tuple[str, float]] = []
-    for number, row in enumerate(csv.DictReader(StringIO(text, newline="")), start=2):
-        where = f"{path} row {number}"
-        id = str(row["id"]).strip()
-        rows += [(f"{id}.{kind}", _number(row[f"sent_{kind}_score"], where)) for kind in ("more", "less")]
-    _check_once([id for id, _ in rows], path)
-    return dict(rows)
+def _pairs(text: str, path: Path) -> Iterator[Score]:
+    """Two scores a row, of the sentences `ID.more` and `ID.less`."""
+    ids = Ids()
+    for where, row in csv_rows(path, text):
+        for name in PAIR_COLUMNS:
+            if not said(row, name):
+                lack = "is empty" if name in row else f"is missing; expected {', '.join(PAIR_COLUMNS)}"
+                raise DataError(f"{where}: column {name!r} {lack}")
+        ids.take(said(row, "id"), where)
+        for kind in ("more", "less"):
+            name = f"sent_{kind}_score"
+            yield where, f"{said(row, 'id')}.{kind}", _number(row[name], f"{where}, column {name!r}")
 
 
 def _number(value: object, where: str) -> float:
@@ -71,14 +87,19 @@ def _number(value: object, where: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"{where}: score {value!r} is no finite number")
+        advice = "; write decimals with a point" if "," in str(value) else ""
+        raise DataError(f"{where}: score {value!r} is no finite number{advice}")
     return number
 
 
-def _check_once(ids: Sequence[str], path: Path) -> None:
-    twice = first_repeated(ids)
-    if twice is not None:
-        raise DataError(f"{path}: two scores for the id {twice!r}; each sentence has one")
+def _by_id(scores: Iterable[Score]) -> dict[str, float]:
+    """Sentence id → score. Raises DataError naming both places of an id that has two."""
+    ids = Ids()
+    found = {}
+    for where, id, score in scores:
+        ids.take(id, where)
+        found[id] = score
+    return found
 
 
 def _matched(scores: Mapping[str, float], path: Path, dataset: Dataset, settings: StereotypeSettings) -> list[Given]:

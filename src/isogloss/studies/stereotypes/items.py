@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from isogloss.construction.content_words import names_group
 from isogloss.errors import DataError
 from isogloss.prompts import seeded_positions
 from isogloss.records import Dataset, Item, Option
@@ -19,6 +20,8 @@ from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.settings import StereotypeSettings
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from isogloss.study import Source
 
 STEREOTYPE, ANTI, UNRELATED = "stereotype", "anti-stereotype", "unrelated"
@@ -53,9 +56,6 @@ def load_items(source: Source, settings: StereotypeSettings) -> Dataset:
     """
     name, items, notes = _read(source, settings)
     items = _chosen(items, settings, name)
-    twice = first_repeated([item.id for item in items])
-    if twice is not None:
-        raise DataError(f"{name}: two rows have the id {twice!r}; ids must differ")
     return Dataset(name=name, items=tuple(items), notes=tuple(notes))
 
 
@@ -63,11 +63,7 @@ def _read(source: Source, settings: StereotypeSettings) -> tuple[str, list[Item]
     from isogloss.studies.stereotypes import bbq_items
 
     if not isinstance(source, str | Path):
-        rows: list[tuple[str, Row]] = [
-            (f"row {k}", {str(name): cell for name, cell in row.items()})
-            for k, row in enumerate(source.to_dict(orient="records"), start=1)
-        ]
-        return "table", *_own(iter(rows), "table")
+        return "table", *_own(_table_rows(source), "table")
     path = Path(source)
     if path.is_dir():
         return str(source), *_own(_folder_rows(path), str(path))
@@ -82,7 +78,7 @@ def _read(source: Source, settings: StereotypeSettings) -> tuple[str, list[Item]
         if '"question_polarity"' in first:
             return str(source), *bbq_items.from_bbq(json_rows(path, text), settings)
         return str(source), *_own(json_rows(path, text), str(path))
-    rows_of = list(_csv_rows(path, text))
+    rows_of = list(csv_rows(path, text))
     header = set(rows_of[0][1]) if rows_of else set()
     if {"sent_more", "sent_less"} <= header:
         return str(source), *_crows_pairs(iter(rows_of), settings)
@@ -119,6 +115,7 @@ def _stereoset(whole: Mapping[str, object], path: Path, settings: StereotypeSett
     if not isinstance(splits, dict):
         raise DataError(f"{path}: 'data' is no mapping of splits; {EXPECTED}")
     items = []
+    item_ids, sentence_ids = Ids(), Ids()
     for split, examples in splits.items():
         if not isinstance(examples, list):
             raise DataError(f"{path}: data.{split} is no list of examples; {EXPECTED}")
@@ -126,7 +123,11 @@ def _stereoset(whole: Mapping[str, object], path: Path, settings: StereotypeSett
             where = f"{path}: data.{split} example {number}"
             if not isinstance(example, dict):
                 raise DataError(f"{where} is no JSON object")
-            items.append(_stereoset_item(example, where, str(split), settings))
+            item = _stereoset_item(example, where, str(split), settings)
+            item_ids.take(item.id, where)
+            for option in item.options:
+                sentence_ids.take(option.id, f"{where}, sentence {option.role!r}")
+            items.append(item)
     return items, []
 
 
@@ -147,21 +148,23 @@ def _stereoset_item(example: Row, where: str, split: str, settings: StereotypeSe
         raise DataError(f"{where} has no sentence labelled {missing[0]!r}")
     fields = {
         "layout": "stereoset", "split": split, "category": _word(example, "bias_type", where),
-        "target": _word(example, "target", where), "country": str(example.get("country") or ""),
+        "target": _word(example, "target", where), "country": said(example, "country"),
     }  # fmt: skip
     return Item(
         id=_word(example, "id", where),
         text=_word(example, "context", where),
         options=tuple(by_role[role] for role in ROLES),
-        language=str(example.get("language") or settings.language),
+        language=said(example, "language") or settings.language,
         fields=fields,
     )
 
 
 def _crows_pairs(rows: Rows, settings: StereotypeSettings) -> tuple[list[Item], list[str]]:
     items = []
+    ids = Ids()
     for number, (where, row) in enumerate(rows):
         id = str(row.get("id") or row.get("") or number)
+        ids.take(id, where)
         direction = _word(row, "stereo_antistereo", where)
         if direction not in ("stereo", "antistereo"):
             raise DataError(f"{where}: column 'stereo_antistereo' is {direction!r}; expected stereo or antistereo")
@@ -177,16 +180,23 @@ def _crows_pairs(rows: Rows, settings: StereotypeSettings) -> tuple[list[Item], 
     return items, []
 
 
+def context_names_group(item: Item) -> bool:
+    """Whether the context of an item names its group, in any inflected form."""
+    return names_group(item.text, item.fields["target"], item.language or "")
+
+
 def _own(rows: Rows, name: str) -> tuple[list[Item], list[str]]:
     items = []
+    ids = Ids()
     n_lacking = 0
     for number, (where, row) in enumerate(rows, start=1):
         if number == 1:
             _check_columns(row, name)
         item = _own_item(row, where)
-        n_lacking += not names_group(item.text, item.fields["target"])
+        ids.take(item.id, where)
+        n_lacking += not context_names_group(item)
         items.append(item)
-    notes = [f"{n_lacking} contexts don't name their group"] if n_lacking else []
+    notes = [f"contexts that don't name their group: {n_lacking:,}; 'isogloss check' lists them"] if n_lacking else []
     return items, notes
 
 
@@ -200,33 +210,21 @@ def _own_item(row: Row, where: str) -> Item:
     id = _word(row, "id", where)
     columns = ("stereotype", "anti_stereotype", "unrelated")
     given = [
-        (role, column) for role, column in zip(ROLES, columns, strict=True) if column != "unrelated" or row.get(column)
+        (role, column)
+        for role, column in zip(ROLES, columns, strict=True)
+        if column != "unrelated" or said(row, column)
     ]
     options = tuple(Option(id=f"{id}.{role}", text=_word(row, column, where), role=role) for role, column in given)
     texts = [option.text for option in options]
     if first_repeated(texts) is not None:
         raise DataError(f"{where}: two of its sentences are the same, {first_repeated(texts)!r}")
     fields = {
-        "layout": "own", "split": str(row.get("split") or "intersentence"), "category": _word(row, "category", where),
-        "target": _word(row, "target", where), "country": str(row.get("country") or ""),
+        "layout": "own", "split": said(row, "split") or "intersentence", "category": _word(row, "category", where),
+        "target": _word(row, "target", where), "country": said(row, "country"),
     }  # fmt: skip
     return Item(
         id=id, text=_word(row, "context", where), options=options, language=_word(row, "language", where), fields=fields
     )
-
-
-def names_group(context: str, group: str) -> bool:
-    """Whether a context names its group: some word of it, from its fourth letter on as free as inflection is."""
-    words = [word for word in _fold(context).split() if word]
-    stems = [word[: max(3, len(word) - 2)] for word in _fold(group).split() if len(word) > 2] or _fold(group).split()
-    return not stems or any(word.startswith(stem) for word in words for stem in stems) or _fold(group) in _fold(context)
-
-
-def _fold(text: str) -> str:
-    import unicodedata
-
-    plain = "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
-    return "".join(c if c.isalnum() else " " for c in plain)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -264,17 +262,39 @@ def json_rows(path: Path, text: str) -> Rows:
         yield f"{path} line {number}", row
 
 
-def _csv_rows(path: Path, text: str) -> Rows:
+def csv_rows(path: Path, text: str) -> Rows:
+    """Rows of CSV by column name, with file and line; commas, semicolons or tabs, told from the header.
+
+    Spaces round a name, and after a separator, don't count. Raises DataError.
+    """
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     try:
-        for row in reader:
+        names = [name.strip() for name in next(reader, [])]
+        twice = first_repeated([name for name in names if name])
+        if twice is not None:
+            raise DataError(f"{path} has two columns {twice!r}")
+        for cells in reader:
             where = f"{path} row {reader.line_num}"
-            if None in row or None in row.values():
-                raise DataError(f"{where} hasn't as many cells as the header")
-            yield where, dict(row)
+            if cells and len(cells) != len(names):
+                raise DataError(
+                    f"{where} has {len(cells)} cells, the header {len(names)}; put text with {_SIGNS[delimiter]} in it "
+                    "into quotation marks, and leave no cell out"
+                )
+            if cells:
+                yield where, dict(zip(names, cells, strict=True))
     except csv.Error as error:
         raise DataError(f"{path} row {reader.line_num}: {error}; is a quotation mark not closed?") from error
+
+
+_SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+
+
+def _table_rows(table: pd.DataFrame) -> Rows:
+    """Rows of a data frame; a cell without a value (NaN, NA, NaT) is None."""
+    plain = table.astype(object).where(table.notna(), None)
+    for number, row in enumerate(plain.to_dict(orient="records"), start=1):
+        yield f"row {number}", {str(name): cell for name, cell in row.items()}
 
 
 def _parquet_rows(path: Path) -> Rows:
@@ -301,11 +321,30 @@ def _folder_rows(path: Path) -> Rows:
     raise DataError(f"{path} holds neither Parquet nor JSON lines; {EXPECTED}")
 
 
-def _word(row: Row, column: str, where: str) -> str:
+class Ids:
+    """Ids of a file, each with the place where it stands."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+
+    def take(self, id: str, where: str) -> None:
+        """Remember one. Raises DataError naming both places where it is there already."""
+        first = self._places.setdefault(id, where)
+        if first is not where:
+            raise DataError(f"{where} has the id {id!r}, which stands at {first}, too; ids must differ")
+
+
+def said(row: Row, column: str) -> str:
+    """A cell as text without spaces round it; empty for one that is missing or has no value."""
     value = row.get(column)
-    if value is None or value != value or not str(value).strip():
+    return "" if value is None or value != value else str(value).strip()
+
+
+def _word(row: Row, column: str, where: str) -> str:
+    text = said(row, column)
+    if not text:
         raise DataError(f"{where}: column {column!r} is empty")
-    return str(value).strip()
+    return text
 
 
 def first_repeated(values: Sequence[str]) -> str | None:

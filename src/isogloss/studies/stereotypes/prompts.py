@@ -18,6 +18,7 @@ NEITHER = "neither"
 SPACELESS = frozenset({"zh", "ja", "th", "my", "km", "lo"})
 """Languages written without a space between sentences."""
 WHOLE = frozenset({"total", "per_token"})
+FOLLOWING = frozenset({"next_sentence", "nsp_trained"})
 LIKELIHOOD = frozenset({"causal", "causal_per_token", "masked"}) | WHOLE
 
 
@@ -32,7 +33,7 @@ def conditions(dataset: Dataset, settings: StereotypeSettings, seed: int) -> Ite
     if bbq.is_bbq(dataset):
         yield from bbq.conditions(dataset, settings, seed)
         return
-    for rule in settings.rule:
+    for rule in rules_of(dataset, settings):
         items = [item for item in dataset.items if suits(rule, item)]
         if not items:
             raise SettingError(f"rule={rule} can score no row of {dataset.name}: {_why_not(rule)}")
@@ -40,11 +41,18 @@ def conditions(dataset: Dataset, settings: StereotypeSettings, seed: int) -> Ite
             yield from _of(rule, item, settings)
 
 
+def rules_of(dataset: Dataset, settings: StereotypeSettings) -> tuple[Rule, ...]:
+    """The rules that are set; where none is, the one that suits the data."""
+    if bbq.is_bbq(dataset):
+        return bbq.rules_of(settings)
+    return tuple(dict.fromkeys("causal" if rule == ANY else rule for rule in settings.rule))
+
+
 def suits(rule: Rule, item: Item) -> bool:
     """Whether a rule can score an item."""
     if rule == "crows_pairs":
         return not item.text and len(item.options) == 2
-    if rule == "next_sentence":
+    if rule in FOLLOWING:
         return bool(item.text) and item.fields["split"] != "intrasentence"
     return True
 
@@ -83,11 +91,10 @@ def wording_of(item: Item, settings: StereotypeSettings) -> ChoiceWording:
 def needs(dataset: Dataset, settings: StereotypeSettings) -> list[Need]:
     """What each rule asks of a model."""
     found = []
-    rules: tuple[Rule, ...] = settings.rule
-    if bbq.is_bbq(dataset) and rules != ("given",):
-        rules = ("forced_choice",)
-    for rule in rules:
+    for rule in rules_of(dataset, settings):
         match rule:
+            case "forced_choice" if bbq.is_bbq(dataset):
+                found.append(Need("chat", True, "questions of BBQ and EsBBQ are put to a chat model; take one"))
             case "forced_choice":
                 found.append(Need("chat", True, "rule=forced_choice needs a chat model; take rule=causal or masked"))
             case "masked":
@@ -96,8 +103,17 @@ def needs(dataset: Dataset, settings: StereotypeSettings) -> list[Need]:
                 words = "rule=crows_pairs needs a model that masks shared tokens; take rule=masked or causal"
                 found.append(Need("shared_tokens", True, words))
             case "next_sentence":
-                words = "rule=next_sentence needs a model with a next-sentence head; take rule=masked"
+                words = (
+                    "rule=next_sentence needs a model with a next-sentence head of its own; take rule=masked, or "
+                    "train a head ('isogloss models train-head') and take rule=nsp_trained"
+                )
                 found.append(Need("next_sentence", True, words))
+            case "nsp_trained":
+                words = (
+                    "rule=nsp_trained needs a folder with a next-sentence head; train one with 'isogloss models "
+                    "train-head MODEL --corpus FILE --out DIR', then ask hf/./DIR"
+                )
+                found.append(Need("nsp_trained", True, words))
             case "given":
                 words = "rule=given is for scores made elsewhere: isogloss score stereotypes --data … --responses …"
                 found += [Need("masked", wanted, words) for wanted in (True, False)]  # no model fits
@@ -118,7 +134,7 @@ def ask(item: Item, condition: Condition, dataset: Dataset, settings: Stereotype
     if rule == "given":  # never sent: its id stands for the item
         return _scored(item.id, [option.id for option in item.options])
     sentences = [option.text for option in item.options]
-    if rule == "next_sentence":
+    if rule in FOLLOWING:
         return _scored(item.text, sentences, AnswerForm(kind="next_sentence"))
     if rule == "crows_pairs":
         return _scored("", sentences, AnswerForm(kind="shared_tokens"))

@@ -8,6 +8,8 @@ from isogloss.construction import Construction
 def construction() -> Construction:
     """The construction of the stereotypes study: its steps in order."""
     from isogloss.studies.stereotypes.build.assemble import ASSEMBLE
+    from isogloss.studies.stereotypes.build.check import check
+    from isogloss.studies.stereotypes.build.compare import COMPARE
     from isogloss.studies.stereotypes.build.config import read_config, write_example
     from isogloss.studies.stereotypes.build.figures import sections
     from isogloss.studies.stereotypes.build.merge import MERGE
@@ -22,7 +24,8 @@ def construction() -> Construction:
         study="stereotypes",
         title="A stereotype set for a country",
         read_config=read_config,
-        steps=(RETRIEVE, MERGE, VALIDATE, WRITE, REVIEW, UNRELATE, OVERLAP, ASSEMBLE),
+        steps=(RETRIEVE, MERGE, VALIDATE, WRITE, REVIEW, UNRELATE, OVERLAP, COMPARE, ASSEMBLE),
+        check=lambda config, skip_people: check(config, skip_people=skip_people),
         example=write_example,
         sections=sections,
     )

@@ -26,14 +26,16 @@ COLUMNS = (
     ("category", "string"), ("target", "string"), ("context", "string"), ("stereotype", "string"),
     ("anti_stereotype", "string"), ("unrelated", "string"), ("unrelated_source", "string"),
     ("unrelated_similarity", "double"), ("origin", "string"), ("writer", "string"), ("licence", "string"),
-    ("validated", "bool"), ("reviewed", "bool"), ("n_ratings", "int32"), ("median", "double"), ("canary", "string"),
+    ("validated", "bool"), ("reviewed", "bool"), ("corrected", "bool"), ("n_ratings", "int32"), ("median", "double"),
+    ("canary", "string"),
 )  # fmt: skip
 """Of a row of the data set, with its Arrow type."""
 RATING_COLUMNS = (
     ("country", "string"), ("language", "string"), ("category", "string"), ("task", "string"), ("item_id", "string"),
     ("rater", "string"), ("value", "int32"), ("decision", "string"),
 )  # fmt: skip
-"""Of a person's rating: how common a stereotype is (`value`), or what a review decided (`decision`). No free text."""
+"""Of a person's rating: how common a stereotype is (`value`), or what a review decided or whose triple of two is better
+(`decision`). No free text."""
 NEEDED = (
     "id",
     "stereotype_id",
@@ -158,9 +160,10 @@ def public_ratings(workshop: Workshop, code_of: Callable[[str], str]) -> Table:
              "decision": one["decision"]}
             for one in decisions if str(row["id"]) in places
         ]  # fmt: skip
+    found += compared_ratings(workshop.tables.get("compared", ()))
     rows: Table = []
     for one in found:
-        place = places[str(one["item_id"])]
+        place = places[str(one["item_id"]).partition(" ")[0]]
         rows.append(
             {
                 **{name: place.get(name) for name in ("country", "language", "category")},
@@ -169,6 +172,19 @@ def public_ratings(workshop: Workshop, code_of: Callable[[str], str]) -> Table:
             }
         )
     return sorted(rows, key=lambda row: [str(row[name]) for name in ("country", "task", "item_id", "rater")])
+
+
+def compared_ratings(compared: Sequence[Row]) -> list[Row]:
+    """Whose triple each rater holds for better; `item_id` has the ids of both, the model's first."""
+    found: list[Row] = []
+    for row in compared:
+        said: Any = row["answers"]
+        item_id = f"{row['model_id']} {row['person_id']}"
+        found += [
+            {"task": "compare", "item_id": item_id, "rater": rater, "decision": decision}
+            for rater, decision in said.items()
+        ]
+    return found
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -278,8 +294,10 @@ def settings(config: BuildConfig) -> object:
     """All that the card says: everything but where files lie."""
     places: dict[str, Any] = {name: {"wording"} for name in ("retrieval", "validation", "instances")}
     places["retrieval"] |= {"claims"}
+    places["instances"] |= {"both"}  # that, and who compares, is told by the tables
     claims = config.retrieval.claims
-    said = config.model_dump(mode="json", exclude={**places, "unrelated": {"pool"}, "overlap": True})
+    unsaid = {**places, "unrelated": {"pool"}, "overlap": True, "comparison": True}
+    said = config.model_dump(mode="json", exclude=unsaid)
     return [said, claims and claims.name]
 
 
@@ -288,7 +306,7 @@ ASSEMBLE = Step(
     title="Write the data set and its card",
     by="rule",
     reads=("stereotypes", "retrieval_log", "validated", "validation_rates", "agreement", "instances", "rejects",
-           "reviewed", "triples"),
+           "reviewed", "triples", "compared", "comparison"),
     writes=("counts",),
     make=assemble,
     settings=settings,

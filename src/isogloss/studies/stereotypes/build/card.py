@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any
 from isogloss.construction import Table
 from isogloss.construction.pipeline import Row
 from isogloss.reports.numbers import DASH, format_number
+from isogloss.studies.stereotypes.build.people import words_for
+from isogloss.studies.stereotypes.build.people_writing import by_model
+from isogloss.studies.stereotypes.build.report_tables import real
+from isogloss.studies.stereotypes.build.retrieve import wording_for
+from isogloss.studies.stereotypes.build.validate import COMMON
+from isogloss.studies.stereotypes.build.write import wording_of
 from isogloss.version import __version__
 
 if TYPE_CHECKING:
@@ -68,14 +74,34 @@ def card_text(
         pools=pool_rows(triples),
         people=people(triples, ratings),
         models=model_rows(tables.get("retrieval_log", ())),
+        sources=source_rows(tables.get("validated", ())),
         writers=sorted({str(row["writer"]) for row in triples if row["origin"] == "model"}),
         n_rejects=len(tables.get("rejects", ())),
         agreement=agreement_rows(tables.get("agreement", ())),
+        common=COMMON,
+        told=[f"{row['country']}: {line}" for row in tables.get("agreement", ()) for line in listed(row.get("told"))],
         rule=rule_words(config),
         n_validated=sum(bool(row["validated"]) for row in triples),
+        compared=[line for row in tables.get("comparison", ()) if (line := comparison_words(row, config))],
         n_reviewed=sum(bool(row["reviewed"]) for row in triples),
+        n_corrected=sum(bool(row["corrected"]) for row in triples),
+        n_rejected=sum(not row["accepted"] for row in tables.get("reviewed", ())),
+        wordings=wording_names(config, skip_people=skip_people),
         has_ratings=bool(ratings),
     )
+
+
+def wording_names(config: BuildConfig, *, skip_people: bool) -> list[str]:
+    """Names, with their versions, of the wordings that models and people are asked in."""
+    found = []
+    for country in config.countries:
+        if config.retrieval.models:
+            found.append(wording_for(config, country).name)
+        if country.code in by_model(config):
+            found.append(wording_of(config, country).name)
+        if not skip_people:
+            found.append(words_for(config, country, "validate").name)
+    return sorted(set(found))
 
 
 def hub_header(config: BuildConfig, triples: Sequence[Row]) -> dict[str, Any]:
@@ -122,7 +148,11 @@ def category_rows(triples: Sequence[Row]) -> list[list[str]]:
 
 def origin_rows(triples: Sequence[Row]) -> list[list[str]]:
     """Who wrote how many triples, under which licence."""
-    counts = Counter((str(row["origin"]), written_by(row), str(row["licence"] or DASH)) for row in triples)
+    counts = Counter(
+        (f"{row['origin']}{', corrected in review' if row['corrected'] else ''}", written_by(row),
+         str(row["licence"] or DASH))
+        for row in triples
+    )  # fmt: skip
     return [[*key, f"{n:,}"] for key, n in sorted(counts.items())]
 
 
@@ -151,6 +181,30 @@ def model_rows(log: Iterable[Row]) -> list[list[str]]:
     return [[model, *(f"{of[name]:,}" for name in names)] for model, of in counts.items()]
 
 
+def source_rows(validated: Iterable[Row]) -> list[list[str]]:
+    """Model or "file", stereotypes that it brought, brought alone, confirmed by people; none where there is but one."""
+    counts: dict[str, Counter[str]] = {}
+    for row in validated:
+        names = listed(row.get("brought_by"))
+        for name in names:
+            of = counts.setdefault(str(name), Counter())
+            of["brought"] += 1
+            of["alone"] += len(names) == 1
+            of["rated"] += bool(row["validated"])
+            of["kept"] += bool(row["validated"] and row["kept"])
+    if len(counts) < 2:
+        return []
+    return [
+        [name, f"{of['brought']:,}", f"{of['alone']:,}", f"{of['kept']:,} of {of['rated']:,}" if of["rated"] else DASH]
+        for name, of in sorted(counts.items())
+    ]
+
+
+def listed(value: object) -> list[Any]:
+    """A cell that is a list; empty for any other."""
+    return value if isinstance(value, list) else []
+
+
 def agreement_rows(agreement: Iterable[Row]) -> list[list[str]]:
     """Country, stereotypes rated, raters, percent agreement, alpha or why there is none."""
     rows = []
@@ -166,6 +220,20 @@ def agreement_rows(agreement: Iterable[Row]) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def comparison_words(row: Row, config: BuildConfig) -> str:
+    """What came of comparing a country's triples by whose they are; "" for one category alone, or without a pair."""
+    if row["category"] or not row["n_pairs"]:
+        return ""
+    share, low, high = (format_number(real(row[key]), "share") for key in ("model_share", "low", "high"))
+    country = next((one.name for one in config.countries if one.code == row["country"]), str(row["country"]))
+    return (
+        f"{country}: {row['n_pairs']:,} pairs of a triple by a model and one by a person were rated blind. Of "
+        f"{row['n_judgements']:,} judgements, {row['n_model']:,} hold the model’s for better, {row['n_person']:,} the "
+        f"person’s, {row['n_same']:,} neither, {row['n_cannot_tell']:,} can’t tell. Share for the model’s of those "
+        f"that prefer one: {share} ({low} … {high}; 0.5 is no preference)."
+    )
 
 
 def people(triples: Sequence[Row], ratings: Sequence[Row]) -> list[list[str]]:
@@ -187,12 +255,13 @@ def people(triples: Sequence[Row], ratings: Sequence[Row]) -> list[list[str]]:
 def rule_words(config: BuildConfig) -> str:
     """When a stereotype counts as confirmed."""
     rule = config.validation
-    undecided = "kept" if rule.keep_undecided else "dropped"
-    return (
-        f"dropped when the median of its ratings is {rule.drop_median:g} or less; a median between whole numbers "
-        f"that is just above it ({rule.drop_median + 0.5:g}, possible with an even number of raters) is "
-        f"{undecided}. {rule.needed} ratings are needed"
-    )
+    words = f"dropped when the median of its ratings is {rule.drop_median:g} or less"
+    if rule.drop_median.is_integer():  # 2.5 lies above 2 and below 3
+        words += (
+            f"; a median between whole numbers that is just above it ({rule.drop_median + 0.5:g}, possible with an "
+            f"even number of raters) is {'kept' if rule.keep_undecided else 'dropped'}"
+        )
+    return f"{words}. {rule.needed} ratings are needed"
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from isogloss.files import whole_file
 from isogloss.locale import language_tag
 from isogloss.records import Record
 from isogloss.registry import unknown_name
+from isogloss.studies.stereotypes.build.wording import Wanted
 
 VIEWS = ("inside", "outside", "media", "sayings", "elders", "young")
 """Points of view that the wordings ship, see data/wordings/retrieve_*.toml."""
@@ -75,19 +76,22 @@ class Country(Record):
 
 class Retrieval(Record):
     models: tuple[str, ...] = ()
-    wording: str | None = None
-    """Language of a wording that ships, or path of a TOML file; the country's language otherwise."""
+    wording: Wanted = None
+    """Language of a wording that ships, or path of a TOML file, for all countries or by language; the country's
+    language otherwise."""
     claims: Path | None = None
     """Ready claims (CSV: country, category, group, claim) instead of, or beside, those of models."""
     max_rounds: int = Field(10, ge=1, le=1000)
     rows: int = Field(10, ge=1, le=100)
     temperature: float = Field(1.0, ge=0)
     max_tokens: int = Field(1500, ge=16)
+    constrained: bool = False
+    """Let a grammar hold replies to the form asked for; for models that have one, see 'isogloss models'."""
 
 
 class Merging(Record):
     encoder: str = "use"
-    """"use" (packaged, 16 languages), or `hf/…`."""
+    """"use" (packaged, 16 languages), "letters" (any language), or `hf/…`."""
     threshold: float = Field(0.85, gt=0, le=1)
     review_from: float = Field(0.75, gt=0, le=1)
 
@@ -96,28 +100,37 @@ class Validation(Record):
     raters: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """Country code → codes of its raters."""
     needed: int = Field(5, ge=1)
-    drop_median: float = 2.0
+    drop_median: float = Field(2.0, ge=0, lt=5)
     keep_undecided: bool = True
     """A median between whole numbers just above `drop_median` (2.5) is kept."""
-    wording: str | None = None
-    """Of all that people are asked: language of a wording that ships, or path of a TOML file; each country's language
-    otherwise."""
+    wording: Wanted = None
+    """Of all that people are asked, as for retrieval."""
 
 
 class Instances(Record):
     writer: str = "people"
     """A model, or "people"."""
     writers: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    both: tuple[str, ...] = ()
+    """Countries whose stereotypes get `number` triples by the model and as many by people."""
     number: int = Field(5, ge=1, le=20)
-    wording: str | None = None
+    wording: Wanted = None
     max_rounds: int = Field(3, ge=1)
     max_tokens: int = Field(1500, ge=16)
     temperature: float = Field(0.7, ge=0)
+    constrained: bool = False
+    """As for retrieval."""
 
 
 class Review(Record):
     coordinator: str = ""
     owner: str = ""
+
+
+class Comparison(Record):
+    raters: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Country code of `instances.both` → codes of those who say whose triples are better."""
+    needed: int = Field(3, ge=1)
 
 
 class Unrelated(Record):
@@ -139,12 +152,14 @@ class Overlap(Record):
     claims: Path | None = None
     """Documented claims: claim, group, category, region, citation."""
     threshold: float = Field(0.7, gt=0, le=1)
+    group_threshold: float = Field(0.8, gt=0, le=1)
+    """From which on two names are of one group; pairs from 0.6 are listed."""
 
 
 PARTS: Mapping[str, type[Record]] = {
     "categories": Named, "views": Named, "countries": Country, "retrieval": Retrieval, "merging": Merging,
-    "validation": Validation, "instances": Instances, "review": Review, "unrelated": Unrelated, "overlap": Overlap,
-    "overlap.sets": OverlapSet,
+    "validation": Validation, "instances": Instances, "review": Review, "comparison": Comparison,
+    "unrelated": Unrelated, "overlap": Overlap, "overlap.sets": OverlapSet,
 }  # fmt: skip
 """Key → what the table, or each table of the list, under it may have."""
 MOST = 120
@@ -166,6 +181,7 @@ class BuildConfig(Record):
     validation: Validation = Validation()
     instances: Instances = Instances()
     review: Review = Review()
+    comparison: Comparison = Comparison()
     unrelated: Unrelated = Unrelated()
     overlap: Overlap = Overlap()
 
@@ -180,11 +196,16 @@ class BuildConfig(Record):
         if self.merging.review_from > self.merging.threshold:
             raise ValueError("merging.review_from is above merging.threshold; pairs between them are shown for review")
         self._check_people()
+        self._check_both()
+        self._check_comparison()
         return self
 
     def _check_people(self) -> None:
         codes = {country.code for country in self.countries}
-        groups = {"validation.raters": self.validation.raters, "instances.writers": self.instances.writers}
+        groups = {
+            "validation.raters": self.validation.raters, "instances.writers": self.instances.writers,
+            "comparison.raters": self.comparison.raters, "instances.both": dict.fromkeys(self.instances.both),
+        }  # fmt: skip
         for what, people in groups.items():
             for code in people:
                 if code not in codes:
@@ -204,6 +225,34 @@ class BuildConfig(Record):
             raise ValueError(f"{name!r} writes and reviews; name another reviewer")
         if self.review.coordinator and self.review.coordinator == self.review.owner:
             raise ValueError("review.coordinator and review.owner are one person; each triple passes two reviews")
+
+    def _check_both(self) -> None:
+        _check_once("country of instances.both", self.instances.both)
+        for code in self.instances.both:
+            if self.instances.writer == "people":
+                raise ValueError(f"instances.both has {code}, but no model writes; name a model as instances.writer")
+            if not self.instances.writers.get(code):
+                raise ValueError(f"instances.both has {code}, for which instances.writers names nobody; name writers")
+
+    def _check_comparison(self) -> None:
+        raters_of, needed = self.comparison.raters, self.comparison.needed
+        for code in self.instances.both if raters_of else ():
+            if code not in raters_of:
+                raise ValueError(f"comparison.raters names nobody for {code}, which instances.both has; name raters")
+        for code, raters in raters_of.items():
+            if code not in self.instances.both:
+                raise ValueError(
+                    f"comparison.raters names people for {code}, which instances.both hasn't; only where a model and "
+                    "people both write is there something to compare"
+                )
+            _check_once(f"rater of {code} in comparison", raters)
+            if len(raters) < needed:
+                raise ValueError(
+                    f"comparison.raters.{code} has {len(raters)} raters, fewer than the {needed} needed; name more, "
+                    "or lower comparison.needed"
+                )
+            for name in sorted({*raters} & {*self.instances.writers[code]}):
+                raise ValueError(f"{name!r} writes for {code} and compares what is written; name another for one")
 
 
 def _check_once(what: str, names: Iterable[str]) -> None:
@@ -273,8 +322,10 @@ def _check_names(table: Mapping[str, Any], model: type[Record], path: str, befor
                     _check_names(one, PARTS[before + key], path, f"{before}{key}.")
 
 
-def _wording(wanted: str | None, folder: Path) -> str | None:
+def _wording(wanted: Wanted, folder: Path) -> Wanted:
     """A wording's file from where the configuration lies; a language as it is."""
+    if isinstance(wanted, Mapping):
+        return {language: str(_wording(one, folder)) for language, one in wanted.items()}
     return str(folder / wanted) if wanted is not None and wanted.endswith(".toml") else wanted
 
 
@@ -301,62 +352,7 @@ def _from_here(config: BuildConfig, folder: Path) -> BuildConfig:
     )
 
 
-EXAMPLE = """\
-# A stereotype set for a country. Words in quotes are yours to change; a line that begins with # is off.
-# isogloss build stereotypes THIS-FILE --out FOLDER [--dry-run]
-
-name = "aurelia-stereotypes"
-title = "Stereotypes of Aurelia"
-licence = "CC-BY-4.0"                       # of what is made here
-creators = ["Your name"]
-
-# What stereotypes are about: free words, in the language asked in where they differ.
-categories = [{name = "region", words = "regiones y ciudades"}, {name = "profession", words = "oficios"}]
-
-# Points of view to ask from; six ship: inside, outside, media, sayings, elders, young. Or your own:
-# views = ["inside", {name = "school", words = "Piensa en lo que se oye en las escuelas."}]
-
-[[countries]]
-code = "XA"                                 # ISO 3166-1 alpha-2, or a code of your own
-name = "Aurelia"                            # in its language
-language = "es"                             # BCP 47
-people = "los aurelianos"
-# region = "South"                          # countries of one region are pooled in the overlap, too
-
-[retrieval]
-models = ["openai/gpt-4o-mini"]             # several may retrieve; their union is kept
-# claims = "claims.csv"                     # ready claims instead: country, category, group, claim
-max_rounds = 10                             # it ends before when a round adds nothing
-rows = 10                                   # asked for in each reply
-
-[merging]
-threshold = 0.85                            # similarity from which two claims are one
-review_from = 0.75                          # pairs between are shown to you in review/borderline.csv
-
-[validation]                                # left out with --skip-people
-raters = {XA = ["a1", "a2", "a3", "a4", "a5"]}   # codes, never names
-needed = 5
-drop_median = 2.0                           # dropped when the median of 1 to 5 is this or less
-keep_undecided = true                       # a median of 2.5 is kept
-
-[instances]
-writer = "openai/gpt-4o-mini"               # or "people", with writers = {XA = ["w1", "w2"]}
-number = 5                                  # triples a stereotype
-
-[review]
-coordinator = "c1"                          # reads every triple first,
-owner = "o1"                                # and second
-
-[unrelated]
-# pool = "sentences.txt"                    # a sentence a line; a small pool of ours otherwise
-# licence = "CC-BY-SA-3.0"
-most_similarity = 0.3
-
-[overlap]
-threshold = 0.7
-# sets = [{name = "StereoSet", file = "dev.json"}, {name = "SeeGULL", file = "seegull.csv"}]
-# claims = "documented.csv"                 # claim, group, category, region, citation
-"""
+EXAMPLE = (Path(__file__).parents[1] / "data" / "example.toml").read_text(encoding="utf-8")
 
 
 def write_example(path: Path) -> None:

@@ -13,8 +13,6 @@ from isogloss.construction.content_words import is_inflected, name_words
 from isogloss.construction.similarity import FloatArray, encode, fold
 from isogloss.studies.stereotypes.build.claims import Claim
 
-GROUPS_ALIKE = 0.8
-"""Similarity of two names from which they name one group ("mujeres", "women": 0.96; "mujeres", "hombres": 0.73)."""
 GROUPS_NEAR = 0.6
 """From which on a pair is at least shown to a person."""
 NEARLY = 0.1
@@ -53,18 +51,19 @@ class Encoded(NamedTuple):
     group: NDArray[np.int64]
     """Place of each claim's group in `names`."""
     name_vectors: FloatArray
+    """Of the names, as they are and by their telling words alone, shape (2, n_names, n_dimensions)."""
 
     def part(self, places: Sequence[int]) -> Encoded:
         """Some of the claims, by their places."""
         kept, group = np.unique(self.group[places], return_inverse=True)
         return Encoded(
             [self.claims[k] for k in places], self.said[places], self.words[places],
-            [self.names[k] for k in kept], group, self.name_vectors[kept],
+            [self.names[k] for k in kept], group, self.name_vectors[:, kept],
         )  # fmt: skip
 
 
-Decisions = Mapping[tuple[str, ...], str]
-"""(id, id) → "same" or "different"."""
+Decisions = Mapping[tuple[str, str], str]
+"""(id, id) in order → "same" or "different"."""
 
 
 class Bench:
@@ -77,14 +76,17 @@ class Bench:
         multilingual where there are several.
     threshold : float
         Similarity from which two claims say the same.
+    group_threshold : float
+        Similarity of two names from which they name one group ("mujeres", "women": 0.96; "mujeres", "men": 0.73).
     decided : mapping
         What a person said of pairs.
     """
 
-    def __init__(self, encoder: str, threshold: float, decided: Decisions) -> None:
+    def __init__(self, encoder: str, threshold: float, group_threshold: float, decided: Decisions) -> None:
         self._encoder = encoder
         self._threshold = threshold
-        self._decided = {tuple(sorted(pair)): decision for pair, decision in decided.items()}
+        self.group_threshold = group_threshold
+        self._decided = decided
         self._numbers: dict[str, int] = {}
 
     def encode(self, claims: Sequence[Claim]) -> Encoded:
@@ -97,8 +99,17 @@ class Bench:
             np.array([self._number(fold(claim.said)) for claim in claims], dtype=np.int64),
             names,
             np.array([place[claim.group, claim.language] for claim in claims], dtype=np.int64),
-            self._vectors(names),
+            self._name_vectors(names),
         )
+
+    def _name_vectors(self, names: Sequence[Name]) -> FloatArray:
+        """As they are and without small words.
+
+        "los mexicanos" and "Mexican" are nearer without the article, "la gente de la costa" and "coastal people" with
+        all their words.
+        """
+        telling = [(" ".join(name_words(*name)) or name[0], name[1]) for name in names]
+        return np.stack([self._vectors(names), self._vectors(telling)])
 
     def _number(self, folded: str) -> int:
         return self._numbers.setdefault(folded, len(self._numbers))
@@ -119,7 +130,9 @@ class Bench:
         """Those of many claims whose group is near to one of ours, or that a person decided on: so that the rest of a
         large data set needn't be encoded."""
         names = list(dict.fromkeys((claim.group, claim.language) for claim in claims))
-        best = self._names_alike(own.names, own.name_vectors, names, self._vectors(names)).max(axis=0, initial=-1.0)
+        best = self._names_alike(own.names, own.name_vectors, names, self._name_vectors(names)).max(
+            axis=0, initial=-1.0
+        )
         near = {name for name, alike in zip(names, best.tolist(), strict=True) if alike >= GROUPS_NEAR}
         decided = {id for pair in self._decided for id in pair}
         return [claim for claim in claims if (claim.group, claim.language) in near or claim.id in decided]
@@ -134,7 +147,7 @@ class Bench:
     ) -> FloatArray:
         if not a or not b:
             return np.zeros((len(a), len(b)), dtype=np.float32)
-        alike: FloatArray = np.array(vectors_a @ vectors_b.T, dtype=np.float32)
+        alike: FloatArray = (vectors_a @ vectors_b.transpose(0, 2, 1)).max(axis=0)
         words_b = [name_words(*name) for name in b]
         for i, name in enumerate(a):
             words_a = name_words(*name)
@@ -144,8 +157,9 @@ class Bench:
     def matches(self, a: Encoded, b: Encoded, fits: Callable[[Claim, Claim], bool]) -> list[Match]:
         """Pairs that say the same or nearly, of those that `fits` allows; the most alike first.
 
-        Two claims say the same when their groups are one (the same name but for case and inflection, or similarity at
-        least 0.8) and what is said without the group's name is equal after folding, or alike to the threshold.
+        Two claims say the same when their groups are one (the same name but for case and inflection, or alike to the
+        threshold of groups) and what is said without the group's name is equal after folding, or alike to the
+        threshold.
         """
         groups = self.groups(a, b)
         found = [
@@ -158,15 +172,18 @@ class Bench:
                 or (
                     decision != DIFFERENT
                     and alike >= self._threshold
-                    and bool(groups[a.group[i], b.group[k]] >= GROUPS_ALIKE)
+                    and bool(groups[a.group[i], b.group[k]] >= self.group_threshold)
                 ),
                 decision,
             )
             for i, k, alike in self._near(a, b, groups)
             if fits(a.claims[i], b.claims[k])
-            for decision in [self._decided.get(tuple(sorted((a.claims[i].id, b.claims[k].id))), "")]
+            for decision in [self._decision(a.claims[i].id, b.claims[k].id)]
         ]
         return sorted(found, key=lambda one: (-one.similarity, one.a.id, one.b.id))
+
+    def _decision(self, a: str, b: str) -> str:
+        return self._decided.get((min(a, b), max(a, b)), "")
 
     def _near(self, a: Encoded, b: Encoded, groups: FloatArray) -> Iterator[tuple[int, int, float]]:
         """Pairs worth a look, block by block: memory doesn't grow with both lists."""

@@ -24,7 +24,7 @@ from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.content_words import name_words
 from isogloss.construction.opposites import may_be_opposed
 from isogloss.construction.pipeline import Row
-from isogloss.construction.review_file import read_decisions, write_review
+from isogloss.construction.review_file import read_pairs, write_review
 from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold, linked
 from isogloss.errors import DataError
 from isogloss.metrics import chao1
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig, Merging
 
 SAME, DIFFERENT = "same", "different"
-REVIEW_COLUMNS = ("country", "category", "a_id", "b_id", "a", "b", "similarity", "threshold", "merged")
+REVIEW_COLUMNS = ("country", "category", "a_id", "b_id", "a", "b", "similarity", "threshold", "merged", "why")
 REVIEW = "review/borderline.csv"
 ALMOST = 0.999999
 """Most that an encoder's word counts: what a person calls the same is joined before all else."""
@@ -69,6 +69,8 @@ class _Pair(NamedTuple):
     b: _Claim
     similarity: float
     merged: bool
+    why: str
+    """Why they are two, though alike to the threshold."""
     decision: str
 
 
@@ -90,12 +92,14 @@ def merge(workshop: Workshop) -> Tables:
     Raises
     ------
     DataError
-        For decisions that contradict each other.
+        Where nothing was retrieved, and for decisions that contradict each other.
     """
     config: BuildConfig = workshop.config
     rule = config.merging
+    if not workshop.tables["retrieved"]:
+        raise DataError(_why_nothing(workshop.tables["retrieval_log"]))
     review = workshop.folder / REVIEW
-    decided = _decisions(read_decisions(review, ("a_id", "b_id"), (SAME, DIFFERENT)), str(review))
+    decided = read_pairs(review, (SAME, DIFFERENT))
     retrieved = workshop.tables["retrieved"]
     stereotypes: Table = []
     merges: Table = []
@@ -131,16 +135,15 @@ def merge(workshop: Workshop) -> Tables:
     }
 
 
-def _decisions(read: Mapping[tuple[str, ...], str], path: str) -> dict[tuple[str, str], str]:
-    """Decisions by pair, whichever of the two stands first. Raises DataError where one pair has both."""
-    found: dict[tuple[str, str], str] = {}
-    for (a, b), decision in read.items():
-        pair = (min(a, b), max(a, b))
-        if found.setdefault(pair, decision) != decision:
-            raise DataError(
-                f"{path}: {a} and {b} are called same in one row and different in another; keep one of them"
-            )
-    return found
+def _why_nothing(log: Table) -> str:
+    """What became of the replies, where none brought a claim."""
+    counts = Counter(str(row["status"]) for row in log)
+    words = ", ".join(f"{n:,} {'without rows' if status == 'ok' else status}" for status, n in counts.most_common())
+    return (
+        f"no claim was retrieved; replies: {words}; see tables/retrieval_log.jsonl. Take another model or wording, a "
+        "larger retrieval.max_tokens where they were truncated, or retrieval.constrained = true where the model has a "
+        "grammar"
+    )
 
 
 def _of_absent(decided: Decisions, listed: Table) -> Table:
@@ -242,7 +245,7 @@ def _cluster(
     for members in linked(held, rule.threshold):
         kept = min(members, key=lambda k: (-len(claims[k].rows), len(claims[k].claim), claims[k].id))
         clusters.append([kept, *(k for k in members if k != kept)])
-    return _Found(clusters, by_hand, alike, _pairs(claims, clusters, alike, rule, said))
+    return _Found(clusters, by_hand, alike, _pairs(claims, clusters, alike, rule, said, names))
 
 
 def _near(alike: FloatArray, least: float) -> list[tuple[int, int]]:
@@ -268,7 +271,7 @@ def _one_name(names: Sequence[str], same: Iterable[tuple[int, int]]) -> list[int
 
 def _pairs(
     claims: Sequence[_Claim], clusters: Sequence[Sequence[int]], alike: FloatArray, rule: Merging,
-    said: Mapping[tuple[int, int], str],
+    said: Mapping[tuple[int, int], str], names: Sequence[int],
 ) -> list[_Pair]:  # fmt: skip
     """What a person may look at: pairs from `review_from` on, merged or not, and those decided before."""
     cluster_of = {k: number for number, members in enumerate(clusters) for k in members}
@@ -277,8 +280,19 @@ def _pairs(
     for i, j in sorted({*_near(alike, rule.review_from), *decided}):
         a, b = sorted((claims[i], claims[j]), key=lambda claim: claim.id)
         merged = cluster_of[i] == cluster_of[j]
-        found.append(_Pair(a, b, float(alike[i, j]), merged, decided.get((i, j), "")))
+        decision = decided.get((i, j), "")
+        is_odd = not merged and not decision and alike[i, j] >= rule.threshold
+        why = _why_two(a, b, one_name=names[i] == names[j]) if is_odd else ""
+        found.append(_Pair(a, b, float(alike[i, j]), merged, why, decision))
     return found
+
+
+def _why_two(a: _Claim, b: _Claim, *, one_name: bool) -> str:
+    if not one_name:
+        return "the names may mean two groups"
+    if may_be_opposed(a.claim, b.claim, a.language):
+        return "one may deny the other"
+    return "others merged with one of them are less alike"
 
 
 def _listed(pair: _Pair, rule: Merging) -> Row:
@@ -286,7 +300,7 @@ def _listed(pair: _Pair, rule: Merging) -> Row:
     return {
         "country": first["country"], "category": first["category"], "a_id": pair.a.id, "b_id": pair.b.id,
         "a": pair.a.words, "b": pair.b.words, "similarity": round(pair.similarity, 4), "threshold": rule.threshold,
-        "merged": pair.merged, "decision": pair.decision,
+        "merged": pair.merged, "why": pair.why, "decision": pair.decision,
     }  # fmt: skip
 
 
@@ -373,5 +387,5 @@ def _settings(config: BuildConfig) -> object:
 MERGE = Step(
     name="merge", title="Merge claims that say the same", by="rule", reads=("retrieved", "retrieval_log"),
     writes=("stereotypes", "merges", "borderline", "saturation", "unseen"), make=merge, settings=_settings,
-    reviews=(REVIEW,),
+    reviews=(REVIEW,), version=2,
 )  # fmt: skip

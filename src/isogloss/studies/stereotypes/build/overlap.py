@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.construction.review_file import read_decisions, write_review
+from isogloss.construction.review_file import read_pairs, write_review
 from isogloss.construction.similarity import check_encoder, fold
 from isogloss.errors import SettingError
 from isogloss.studies.stereotypes.build.claims import Claim, documented_claims, own_claim, read_set
 from isogloss.studies.stereotypes.build.matching import (
     DIFFERENT,
-    GROUPS_ALIKE,
     SAME,
     Bench,
     Decisions,
@@ -64,8 +63,8 @@ def overlap(workshop: Workshop) -> Tables:
     claims = [own_claim(row) for row in workshop.tables["validated"] if row["kept"]]
     sets = read_sets(config)
     path = workshop.folder / REVIEW
-    decided = read_decisions(path, ("a_id", "b_id"), (SAME, DIFFERENT))
-    bench = Bench(config.merging.encoder, config.overlap.threshold, decided)
+    decided = read_pairs(path, (SAME, DIFFERENT))
+    bench = Bench(config.merging.encoder, config.overlap.threshold, config.overlap.group_threshold, decided)
     everything = bench.encode(claims)
     own = {country.code: everything.part([k for k, one in enumerate(claims) if one.place == country.code])
            for country in config.countries}  # fmt: skip
@@ -195,7 +194,7 @@ def group_rows(bench: Bench, everything: Encoded) -> Table:
 
     The name that most stereotypes have stands for those that are alike to it, so that no chain of names is made.
     """
-    alike = bench.groups(everything, everything) >= GROUPS_ALIKE
+    alike = bench.groups(everything, everything) >= bench.group_threshold
     rows: Table = []
     for category in sorted({claim.category for claim in everything.claims}):
         n: dict[int, int] = defaultdict(int)
@@ -272,5 +271,5 @@ def _files(config: BuildConfig) -> list[Path]:
 OVERLAP = Step(
     name="overlap", title="Compare countries, other data sets and documented claims", by="rule", reads=("validated",),
     writes=("overlap_countries", "overlap_groups", "overlap_sets", "matched"), make=overlap, settings=_settings,
-    files=_files, reviews=(REVIEW,),
+    files=_files, reviews=(REVIEW,), version=2,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from isogloss.annotation import Form
 from isogloss.construction import WaitingError
 from isogloss.errors import SettingError
 from isogloss.prompts import Template
+from isogloss.studies.stereotypes.build.wording import own_files, wanted_for
 from isogloss.studies.stereotypes.wording_file import shipped, table_of
 
 if TYPE_CHECKING:
@@ -25,11 +26,20 @@ KEYS = {
         "title", "instructions", "country", "category", "group", "claim", *TEXTS, "decision", "decisions", "reason",
         *(f"new_{name}" for name in TEXTS),
     ),
+    "compare": (
+        "title", "instructions", "category", "group", "claim", *(f"{side}_{name}" for side in "ab" for name in TEXTS),
+        "better", "answers", "abstain", "abstain_label",
+    ),
 }  # fmt: skip
 """Task → what its part of a wording must have."""
-LISTS = {"instructions": None, "labels": 5, "decisions": 3}
+LISTS = {"instructions": None, "labels": 5, "decisions": 3, "answers": 3}
 """Keys that are lists of texts, and how many each has."""
-FIELDS = {"validate": {"country", "people"}, "write": {"country", "people", "number"}, "review": set[str]()}
+FIELDS = {
+    "validate": {"country", "people"},
+    "write": {"country", "people", "number"},
+    "review": set[str](),
+    "compare": {"country", "people"},
+}
 
 
 class Words(NamedTuple):
@@ -93,13 +103,12 @@ def _checked(path: Path, task: str, key: str, value: object) -> str | tuple[str,
 
 def words_for(config: BuildConfig, country: Country, task: str) -> Words:
     """A task's words for people of a country."""
-    return words(config.validation.wording or country.language, task)
+    return words(wanted_for(config.validation.wording, country.language), task)
 
 
 def wording_files(config: BuildConfig) -> list[Path]:
-    """The file of the user's that the words come from, if there is one."""
-    named = config.validation.wording
-    return [Path(named)] if named is not None and named.endswith(".toml") else []
+    """Files of the user's that the words come from."""
+    return own_files(config.validation.wording)
 
 
 def category_words(config: BuildConfig, name: str, code: str) -> str:
@@ -112,6 +121,13 @@ def one_form(forms: Mapping[str, Form]) -> Form:
     """The forms of raters as one, which knows whose differ."""
     first = next(iter(forms.values()))
     return first.model_copy(update={"others": {rater: form for rater, form in forms.items() if form != first}})
+
+
+WITHOUT_PEOPLE = {
+    "write": "without writers: name a model as instances.writer, and leave instances.writers and instances.both out",
+    "compare": "without comparing: take [comparison] out of the configuration",
+}
+"""Task → what helps who has no people for it; `--skip-people` for any other."""
 
 
 class Left(NamedTuple):
@@ -134,10 +150,11 @@ def waiting(task: str, left: Mapping[str, Left], folder: Path, *, more: Sequence
     more : sequence of str
         What else is to say, after the names.
     """
+    without = WITHOUT_PEOPLE.get(task, "--skip-people goes on without")
     names = [f"{rater} has {one.n_left:,} of {one.n_rows:,} rows to do" for rater, one in left.items() if one.n_left]
     return WaitingError(
         f"'{task}' waits for people: {', '.join(names)}"
         + "".join(f"; {text}" for text in more)
         + f"; 'isogloss annotate export {folder}' writes the sheets, 'isogloss annotate import {folder} SHEET' takes "
-        "one back, then build again (--skip-people goes on without)"
+        f"one back, then build again ({without})"
     )

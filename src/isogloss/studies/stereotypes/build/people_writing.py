@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isogloss.annotation import Field, Form
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig, Country
 
 TASK = "write"
+MODEL, PERSON = "model", "person"
+"""Origins of a triple."""
+JUDGING = ("validate", "review")
+"""Steps in which others judge what is written, or what is written about."""
 
 
 def writing_sheet(workshop: Workshop) -> Sheet:
@@ -22,7 +27,7 @@ def writing_sheet(workshop: Workshop) -> Sheet:
     Raises
     ------
     SettingError
-        If a country with kept stereotypes has no writer, or somebody who writes rates or reviews, too.
+        If a country with kept stereotypes has no writer, or somebody who writes rates or reviews, too, or once did.
     """
     config: BuildConfig = workshop.config
     asked = assigned(workshop)
@@ -66,7 +71,7 @@ def written(workshop: Workshop) -> Table:
                 {
                     "stereotype_id": row["id"], "country": row["country"], "language": row["language"],
                     "category": row["category"], "group": row["group"], "number": number,
-                    **{name: values[name] for name in TEXTS}, "writer": writer, "origin": "person",
+                    **{name: values[name] for name in TEXTS}, "writer": writer, "origin": PERSON,
                 }
             )  # fmt: skip
     return found
@@ -76,7 +81,7 @@ def assigned(workshop: Workshop) -> dict[str, list[Row]]:
     """Writer → rows to write; stereotypes go round the writers of their country."""
     config: BuildConfig = workshop.config
     table = sorted(kept_rows(workshop), key=lambda row: str(row["id"]))
-    check_writers(config, {str(row["country"]) for row in table})
+    check_writers(workshop, {str(row["country"]) for row in table})
     found: dict[str, list[Row]] = {}
     for country in config.countries:
         writers = config.instances.writers.get(country.code, ())
@@ -99,9 +104,17 @@ def by_people(config: BuildConfig) -> frozenset[str]:
     return frozenset(code for code, writers in config.instances.writers.items() if writers)
 
 
+def by_model(config: BuildConfig) -> frozenset[str]:
+    """Countries that the model writes for: those that people don't write for, and those of `instances.both`."""
+    every = frozenset(country.code for country in config.countries)
+    return (every - by_people(config)) | frozenset(config.instances.both)
+
+
 def kept_rows(workshop: Workshop) -> Table:
-    """Stereotypes that people write triples for."""
+    """Stereotypes that people write triples for; where people are left out and a model writes, too, there are none."""
     codes = by_people(workshop.config)
+    if workshop.skip_people:
+        codes -= by_model(workshop.config)
     return [row for row in workshop.tables["validated"] if row["kept"] and row["country"] in codes]
 
 
@@ -110,8 +123,15 @@ def row_id(row: Row, number: int) -> str:
     return f"{row['id']}/{number}"
 
 
-def check_writers(config: BuildConfig, countries: set[str]) -> None:
-    """Each of the countries has writers, and none of them rates or reviews."""
+def check_writers(workshop: Workshop, countries: set[str]) -> None:
+    """Each of the countries has writers, and none of them rates or reviews, or did so before; nor the other way round.
+
+    Raises
+    ------
+    SettingError
+    """
+    config: BuildConfig = workshop.config
+    judged = {rating.rater: task for task in JUDGING for rating in workshop.ratings(task)}
     others = {rater for raters in config.validation.raters.values() for rater in raters}
     others |= {config.review.coordinator, config.review.owner}
     for country in sorted(countries):
@@ -123,6 +143,37 @@ def check_writers(config: BuildConfig, countries: set[str]) -> None:
         for writer in writers:
             if writer in others:
                 raise SettingError(f"{writer!r} writes and judges what is written; name another for one of the two")
+            if writer in judged:
+                raise SettingError(
+                    f"{writer!r} is to write for {country}, and has answered in the step {judged[writer]!r} before; "
+                    f"writers don't judge what is written, so name another in instances.writers.{country}"
+                )
+    if countries:
+        check_judges(workshop, {**config.validation.raters, "review": (config.review.coordinator, config.review.owner)})
+
+
+def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> None:
+    """Nobody who rates or reviews has written triples before.
+
+    Parameters
+    ----------
+    workshop : Workshop
+    judges : mapping of str to sequence of str
+        Country, or "review" → codes.
+
+    Raises
+    ------
+    SettingError
+    """
+    wrote = {rating.rater for rating in workshop.ratings(TASK)}
+    for where, people in judges.items():
+        for person in people:
+            if person in wrote:
+                setting = "review" if where == "review" else f"validation.raters.{where}"
+                raise SettingError(
+                    f"{person!r} is named in {setting}, and has written triples before; who writes doesn't judge what "
+                    "is written, so name another there"
+                )
 
 
 def form_of(config: BuildConfig, country: Country) -> Form:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from isogloss.construction import Table as Rows
@@ -135,10 +135,10 @@ def borderline_table(rows: Rows | None) -> Table | None:
     if not rows:
         return None
     columns = (Column("country"), Column("category"), Column("one"), Column("other"), Column("similarity", "number"),
-               Column("decision"))  # fmt: skip
+               Column("why they are two"), Column("decision"))  # fmt: skip
     body: Body = [
         (*(text_of(row[key]) for key in ("country", "category", "a", "b")), real(row.get("similarity")),
-         text_of(row.get("decision")) or None)
+         text_of(row.get("why")) or None, text_of(row.get("decision")) or None)
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
     open_ones = sum(not row.get("decision") for row in rows)
@@ -167,6 +167,42 @@ def rates_table(rows: Rows | None, names: Mapping[str, str], rule: str) -> Table
     return folded_if_long(
         Table("validation-rates", "Confirmed, by country and category", columns, tuple(body), note=note)
     )
+
+
+def model_rates_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
+    """What each model brought, alone or with others, and how much of it people confirmed; None for a single one."""
+    if not rows or len({row["model"] for row in rows}) < 2:
+        return None
+    columns = (
+        Column("country"), Column("brought by"), Column("stereotypes", "count"), Column("by no other", "count"),
+        Column("rated", "count"), Column("kept", "count"), Column("share", "estimate"),
+    )  # fmt: skip
+    body: Body = [
+        (place_of(row, names), text_of(row["model"]), whole(row["n"]), whole(row["n_alone"]), whole(row["n_rated"]),
+         whole(row["n_kept"]) if row["n_rated"] else None,
+         estimate_of("validation_rate", real(row.get("rate")), row, whole(row["n_rated"]) or 0))
+        for row in rows
+    ]  # fmt: skip
+    note = (
+        "After merging. A stereotype that several brought counts for each of them; “file” is the file of ready claims. "
+        "Share: kept of those rated, with its interval."
+    )
+    return folded_if_long(Table("models", "What each model brought", columns, tuple(body), note=note))
+
+
+def model_overlap_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
+    """For each two models, the share of one's stereotypes that the other brought too, in both directions."""
+    if not rows:
+        return None
+    columns = (Column("country"), Column("brought by"), Column("also by"), Column("of", "count"),
+               Column("both", "count"), Column("share", "share"))  # fmt: skip
+    body: Body = [
+        (place_of(row, names), text_of(row[one]), text_of(row[other]), whole(row[f"n_{one}"]), whole(row["n_both"]),
+         real(row.get(f"share_of_{one}")))
+        for row in rows for one, other in (("a", "b"), ("b", "a"))
+    ]  # fmt: skip
+    note = "Share: of the stereotypes of the first, those that the second brought, too."
+    return folded_if_long(Table("model-overlap", "What models have in common", columns, tuple(body), note=note))
 
 
 def agreement_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
@@ -223,6 +259,26 @@ def rejects_table(rows: Rows | None) -> Table | None:
             for rule in dict.fromkeys(str(row["rule"]) for row in rows)]  # fmt: skip
     note = "None of them is in the data set; tables/rejects.jsonl holds each with the reason."
     return Table("rejects", "Triples turned down by rule", columns, tuple(body), note=note)
+
+
+def corrections_table(rejects: Rows | None, stereotypes: Rows | None, writers: Collection[str]) -> Table | None:
+    """What people wrote that a rule turned down, row by row, so that the writers can correct it."""
+    rows = sorted((row for row in rejects or () if row["writer"] in writers), key=lambda row: str(row["writer"]))
+    if not rows:
+        return None
+    about = {str(row["id"]): f"{row['group']}: {row['claim']}" for row in stereotypes or ()}
+    columns = (Column("writer"), Column("stereotype"), Column("rule"), Column("what is wrong"), Column("context"))
+    body: Body = [
+        (str(row["writer"]), about.get(str(row["stereotype_id"])), str(row["rule"]), text_of(row["words"]),
+         text_of(row["context"]))
+        for row in rows[:MOST_ROWS]
+    ]  # fmt: skip
+    note = (
+        "To correct them: isogloss annotate export DIR --task write, change these rows, import the sheet, build again."
+        f"{cut_words(rows)}"
+    )
+    title = "What people wrote and a rule turned down"
+    return folded_if_long(Table("corrections", title, columns, tuple(body), note=note, caption=WARNING))
 
 
 def review_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
@@ -300,18 +356,30 @@ def sets_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
     """Share found in other data sets and in documented claims."""
     if not rows:
         return None
-    columns = (Column("data set"), Column("country"), Column("category"), Column("stereotypes", "count"),
-               Column("found there", "count"), Column("share", "share"), Column("for example"))  # fmt: skip
-    body: Body = [
-        (str(row["set"]), place_of(row, names) if row.get("country") else "all", str(row.get("category") or "all"),
-         whole(row["n"]), whole(row["n_found"]), real(row.get("share_found")), text_of(row.get("example")) or None)
-        for row in rows
-    ]  # fmt: skip
+    columns = (
+        Column("data set"), Column("country"), Column("category"), Column("stereotypes", "count"),
+        Column("found there", "count"), Column("share", "share"), Column("not found", "count"),
+        Column("share not found", "share"), Column("found, for example"), Column("not found, for example"),
+    )  # fmt: skip
+    body: Body = []
+    for row in rows:
+        n, n_found = whole(row["n"]) or 0, whole(row["n_found"]) or 0
+        body.append(
+            (text_of(row["set"]), place_of(row, names), str(row.get("category") or "all"), n, n_found,
+             _part(n_found, n), n - n_found, _part(n - n_found, n), text_of(row.get("example")) or None,
+             text_of(row.get("not_found")) or None)
+        )  # fmt: skip
     note = (
         "Found by similarity, so paraphrases can be missed and near misses taken; review/matched.csv lists each "
-        "pair, and what a person decides there is kept. What isn’t found isn’t therefore undocumented."
+        "pair, and what a person decides there is kept. What isn’t found isn’t therefore undocumented. “documented” "
+        "is your table of documented claims."
     )
-    return folded_if_long(Table("other-sets", "What other data sets have of it", columns, tuple(body), note=note))
+    title = "What other data sets have of it"
+    return folded_if_long(Table("other-sets", title, columns, tuple(body), caption=WARNING, note=note))
+
+
+def _part(n: int, of: int) -> float | None:
+    return n / of if of else None
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.construction import Step, Table, Tables, Workshop
+from isogloss.construction import Requests, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
 from isogloss.construction.rows_in_text import EMPTY_LIST, RowsRead, read_rows
 from isogloss.construction.similarity import fold
 from isogloss.errors import DataError, SettingError
-from isogloss.records import Message, Prompt, Response, Sampling, Status, content_id
+from isogloss.records import AnswerForm, Message, Prompt, Response, Sampling, Status, content_id
 from isogloss.registry import unknown_name
-from isogloss.studies.stereotypes.build.wording import Wording, wording
+from isogloss.studies.stereotypes.build.wording import Wording, own_files, wanted_for, wording
 from isogloss.text import is_refusal, part
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ def retrieve(workshop: Workshop) -> Tables:
     """Ask each model about each country and category from each point of view; a round asks all of them once.
 
     A country, category and model are left when a round of theirs brings no claim that was not there before, or when
-    `max_rounds` is reached. Refusals and replies without rows are kept in the log.
+    `max_rounds` is reached. Refusals and replies without rows are kept in the log; that nothing was found is no fault
+    here, so that the log is kept then, too.
     """
     config: BuildConfig = workshop.config
-    retrieved: Table = _ready_claims(config)
+    retrieved: Table = ready_claims(config)
     log: Table = []
     searches = [
         _Search(country, category, model)
@@ -75,9 +76,6 @@ def retrieve(workshop: Workshop) -> Tables:
             f"{len(active)} searches still found something in round {config.retrieval.max_rounds}; "
             "raise retrieval.max_rounds to go on"
         )
-    if not retrieved:
-        n_refused = sum(row["status"] == Status.REFUSED for row in log)
-        raise DataError(f"no claim was retrieved: {len(log)} replies, {n_refused} of them refusals; take another model")
     _warn(workshop, config, retrieved, log)
     return {"retrieved": retrieved, "retrieval_log": log}
 
@@ -107,7 +105,8 @@ def _ask(
         for search in searches
         for view in config.views
     ]
-    sampling = Sampling(temperature=config.retrieval.temperature, max_tokens=config.retrieval.max_tokens)
+    wanted = config.retrieval
+    sampling = Sampling(temperature=wanted.temperature, max_tokens=wanted.max_tokens, constrained=wanted.constrained)
     prompts = [prompt for _, _, prompt in asked]
     replies = workshop.ask(prompts, searches[0].model, repeat=number, sampling=sampling)
     return [(search, view, response) for (search, view, _), response in zip(asked, replies, strict=True)]
@@ -115,7 +114,7 @@ def _ask(
 
 def prompt_of(config: BuildConfig, country: Country, category: Named, view: Named) -> Prompt:
     """What a model is asked about one country, category and point of view."""
-    held = _wording(config, country)
+    held = wording_for(config, country)
     text = held.prompt.render(
         {
             "country": country.name,
@@ -125,11 +124,13 @@ def prompt_of(config: BuildConfig, country: Country, category: Named, view: Name
             "rows": str(config.retrieval.rows),
         }
     )
-    return Prompt.make((Message(role="user", content=text),))
+    form = AnswerForm(kind="rows", choices=COLUMNS, n_options=config.retrieval.rows)
+    return Prompt.make((Message(role="user", content=text),), form=form if config.retrieval.constrained else None)
 
 
-def _wording(config: BuildConfig, country: Country) -> Wording:
-    return wording("retrieve", config.retrieval.wording or country.language, FIELDS)
+def wording_for(config: BuildConfig, country: Country) -> Wording:
+    """The words that models are asked in about a country."""
+    return wording("retrieve", wanted_for(config.retrieval.wording, country.language), FIELDS)
 
 
 def _view_words(held: Wording, name: str) -> str:
@@ -144,7 +145,7 @@ def _view_words(held: Wording, name: str) -> str:
 
 def _take(search: _Search, view: str, response: Response, number: int) -> tuple[Table, Row]:
     """Rows of one reply, and its line of the log."""
-    status, read = _without_refusals(*read_reply(response, COLUMNS))
+    status, read = _claims_only(*read_reply(response, COLUMNS))
     rows: Table = []
     n_new = 0
     for row in read.rows:
@@ -169,15 +170,16 @@ def _take(search: _Search, view: str, response: Response, number: int) -> tuple[
     return rows, entry
 
 
-def _without_refusals(status: Status, read: RowsRead) -> tuple[Status, RowsRead]:
-    """Rows in which a model declines in the form that was asked for are no claims."""
-    rows = tuple(row for row in read.rows if not is_refusal(row["claim"]))
-    n_declined = len(read.rows) - len(rows)
-    if not n_declined:
+def _claims_only(status: Status, read: RowsRead) -> tuple[Status, RowsRead]:
+    """Rows that say nothing of the group but its name, or decline in the form that was asked for, are no claims."""
+    named = [row for row in read.rows if fold(row["claim"]) != fold(row["group"])]
+    rows = tuple(row for row in named if not is_refusal(row["claim"]))
+    counts = {"only name the group": len(read.rows) - len(named), "decline in words": len(named) - len(rows)}
+    if not any(counts.values()):
         return status, read
-    note = "; ".join(part for part in (read.note, f"{n_declined} rows decline in words") if part)
-    left = RowsRead(rows, read.repaired and bool(rows), read.n_dropped + n_declined, note)
-    return (status if rows else Status.REFUSED), left
+    note = "; ".join(filter(None, (read.note, *(f"{n} rows {words}" for words, n in counts.items() if n))))
+    left = RowsRead(rows, read.repaired and bool(rows), read.n_dropped + sum(counts.values()), note)
+    return (status if rows else Status.REFUSED if counts["decline in words"] else Status.UNPARSED), left
 
 
 def read_reply(response: Response, columns: Sequence[str]) -> tuple[Status, RowsRead]:
@@ -200,7 +202,7 @@ def read_reply(response: Response, columns: Sequence[str]) -> tuple[Status, Rows
     return (Status.UNPARSED if response.status is Status.OK else response.status), read
 
 
-def _ready_claims(config: BuildConfig) -> Table:
+def ready_claims(config: BuildConfig) -> Table:
     """Rows of the file of ready claims. Raises DataError naming file, row and column."""
     path = config.retrieval.claims
     if path is None:
@@ -241,21 +243,25 @@ def _ready_claims(config: BuildConfig) -> Table:
     return rows
 
 
-def _forecast(workshop: Workshop) -> Mapping[str, int]:
+def _forecast(workshop: Workshop) -> list[Requests]:
+    """Every model in every round; a wording that lacks something is said now."""
     config: BuildConfig = workshop.config
-    if not config.retrieval.models:
-        return {}
-    n = len(config.countries) * len(config.categories) * len(config.views) * config.retrieval.max_rounds
-    for country in config.countries:
-        for view in config.views:
-            prompt_of(config, country, config.categories[0], view)  # a wording that lacks something is said now
-    return dict.fromkeys(config.retrieval.models, n)
+    wanted = config.retrieval
+    if not wanted.models:
+        return []
+    prompts = [
+        prompt_of(config, country, category, view)
+        for country in config.countries
+        for category in config.categories
+        for view in config.views
+    ]
+    distinct = list({prompt.id: prompt for prompt in prompts}.values())
+    return [Requests(model, distinct, wanted.max_rounds, wanted.max_tokens) for model in wanted.models]
 
 
 def _files(config: BuildConfig) -> list[Path]:
-    named = config.retrieval.wording
-    files = [Path(named)] if named is not None and named.endswith(".toml") else []
-    return files + ([config.retrieval.claims] if config.retrieval.claims is not None else [])
+    claims = config.retrieval.claims
+    return [*own_files(config.retrieval.wording), *([claims] if claims is not None else [])]
 
 
 def _settings(config: BuildConfig) -> object:
@@ -267,4 +273,5 @@ def _settings(config: BuildConfig) -> object:
 RETRIEVE = Step(
     name="retrieve", title="Retrieve stereotypes from models", by="model", reads=(),
     writes=("retrieved", "retrieval_log"), make=retrieve, settings=_settings, files=_files, forecast=_forecast,
+    models=lambda config: config.retrieval.models,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from isogloss.annotation import Field, Form, Together
 from isogloss.construction import Sheet, Step, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.errors import SettingError
+from isogloss.errors import DataError, SettingError
 from isogloss.records import Rating, content_id
 from isogloss.studies.stereotypes.build.people import (
     TEXTS,
@@ -22,8 +22,9 @@ from isogloss.studies.stereotypes.build.people import (
     one_form,
     waiting,
     wording_files,
-    words,
+    words_for,
 )
+from isogloss.studies.stereotypes.build.people_writing import by_model, by_people
 
 if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig
@@ -55,12 +56,16 @@ def review(workshop: Workshop) -> Tables:
 
     Raises
     ------
+    DataError
+        If there is nothing to review.
     SettingError
         If there aren't two reviewers.
     WaitingError
         While a review isn't finished.
     """
     instances = workshop.tables["instances"]
+    if not instances:
+        raise DataError(nothing_to_review(workshop))
     if workshop.skip_people:
         return {"reviewed": [{**row, "decisions": [], "accepted": True, "reviewed": False} for row in instances]}
     given = decided(workshop)
@@ -108,6 +113,21 @@ def stages(config: BuildConfig) -> tuple[tuple[str, str], tuple[str, str]]:
     if pair[0][1] == pair[1][1]:
         raise SettingError("review.coordinator and review.owner are one person; each triple passes two reviews")
     return pair
+
+
+def nothing_to_review(workshop: Workshop) -> str:
+    """Why, and what helps: that depends on who writes."""
+    config: BuildConfig = workshop.config
+    models = by_model(config)
+    help_of = []
+    if by_people(config) - (models if workshop.skip_people else set()):
+        help_of.append(f"correct what people wrote ('isogloss annotate export {workshop.folder} --task write')")
+    if models:
+        help_of.append("take another model as instances.writer")
+    return (
+        "there is no triple to review: not one keeps the rules. tables/rejects.jsonl and the report say which rule "
+        f"each breaks; {', or '.join(help_of)}"
+    )
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -191,7 +211,7 @@ def shown_rows(workshop: Workshop, cases: Sequence[Case]) -> list[Row]:
 
 def form_of(config: BuildConfig) -> Form:
     """What reviewers are asked, in the language of the first country (or of `validation.wording`)."""
-    held = words(config.validation.wording or config.countries[0].language, TASK)
+    held = words_for(config, config.countries[0], TASK)
     texts = held.texts
     changed = (EDIT, REJECT)
     return Form(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from isogloss.errors import DataError, SettingError
 from isogloss.prompts import seeded_positions
 from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.build.people import TEXTS
+from isogloss.studies.stereotypes.build.review import EDIT
 
 if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig
@@ -79,9 +80,16 @@ def triple_of(row: Row, rated: Row, drawn: Row) -> Row:
         "target": row["group"], **{name: row[name] for name in TEXTS},
         **{name: drawn[name] for name in ("unrelated", "unrelated_source", "unrelated_similarity")},
         "origin": row["origin"], "writer": row["writer"], "licence": drawn["licence"],
-        "validated": rated["validated"], "reviewed": row["reviewed"], "n_ratings": rated["n_ratings"],
+        "validated": rated["validated"], "reviewed": row["reviewed"], "corrected": is_corrected(row),
+        "n_ratings": rated["n_ratings"],
         "median": rated["median"],
     }  # fmt: skip
+
+
+def is_corrected(row: Row) -> bool:
+    """Whether a reviewer has changed a triple, so that it is no longer just the writer's."""
+    decisions: Any = row["decisions"]
+    return any(one["decision"] == EDIT for one in decisions)
 
 
 def licence_of(config: BuildConfig, pool: Pool) -> str:
@@ -215,5 +223,5 @@ def _files(config: BuildConfig) -> list[Path]:
 
 UNRELATE = Step(
     name="unrelate", title="Find an unrelated sentence for each triple", by="rule", reads=("validated", "reviewed"),
-    writes=("triples",), make=unrelate, settings=_settings, files=_files,
+    writes=("triples",), make=unrelate, settings=_settings, files=_files, version=2,
 )  # fmt: skip

@@ -5,7 +5,7 @@ above it (2.5, possible with an even number of ratings) is undecided, and goes t
 can't tell writes "?": that counts as an answer, but not in the median.
 
 What raters tell of themselves may lie in `raters.csv` in the construction's folder: it is summed up in words for
-whoever builds, and nothing of it goes further.
+whoever builds. The data card has less of it: only what at least `COMMON` raters of a country have in common.
 """
 
 from __future__ import annotations
@@ -14,21 +14,28 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 from isogloss.annotation import Field, Form
-from isogloss.annotation.raters import describe_raters
+from isogloss.annotation.raters import RaterFacts, describe, rater_facts
 from isogloss.construction import Sheet, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
 from isogloss.errors import SettingError, UndefinedError
 from isogloss.metrics import krippendorff_alpha, pairwise_agreement, wilson_interval
 from isogloss.studies.stereotypes.build.people import Left, category_words, one_form, waiting, wording_files, words_for
+from isogloss.studies.stereotypes.build.people_writing import check_judges
 
 if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig, Country, Validation
 
 TASK = "validate"
 SCALE = ("1", "2", "3", "4", "5")
+FILE = "file"
+"""Name in tables of the file of ready claims, as if it were a model."""
+RATERS = "raters.csv"
+COMMON = 3
+"""Raters of a country who must say the same of themselves before it stands on the data card."""
 Given = dict[str, dict[str, int | None]]
 """Id of a stereotype → rater → value; None from who can't tell."""
 
@@ -39,31 +46,45 @@ def validate(workshop: Workshop) -> Tables:
     Raises
     ------
     SettingError
-        If a country with stereotypes has fewer raters than are needed.
+        If a country with stereotypes has fewer raters than are needed, or one of them has written triples.
     WaitingError
-        While a stereotype has fewer answers than are needed.
+        While a stereotype has fewer ratings than are needed, and somebody who hasn't answered yet.
     """
-    rows = workshop.tables["stereotypes"]
-    if workshop.skip_people:
-        return {"validated": [unrated(row) for row in rows], "validation_rates": [], "agreement": []}
     config: BuildConfig = workshop.config
+    rows = with_sources(workshop.tables["stereotypes"], workshop.tables["retrieved"], config)
+    if workshop.skip_people:
+        validated = [unrated(row) for row in rows]
+        return {"validated": validated, "validation_rates": [], "agreement": [], **by_source(validated, config)}
     raters = raters_of(config, rows)
+    check_judges(workshop, raters)
     given = answers(workshop, raters, rows)
     check_complete(workshop, raters, rows, given)
     validated = [rated(row, raters[str(row["country"])], given[str(row["id"])], config.validation) for row in rows]
     tell_rule(workshop, validated)
-    if (about := workshop.folder / "raters.csv").exists():
-        for line in describe_raters(about, raters):
-            workshop.tell(line)
+    told = told_of_raters(workshop, raters)
     return {
         "validated": validated,
         "validation_rates": rates(validated),
         "agreement": [
-            agreement(country, people, [given[str(row["id"])] for row in rows if row["country"] == country],
-                      config.validation)
+            {**agreement(country, people, [given[str(row["id"])] for row in rows if row["country"] == country],
+                         config.validation),
+             "told": describe(told.get(country, {}), least=COMMON)}
             for country, people in raters.items()
         ],
+        **by_source(validated, config),
     }  # fmt: skip
+
+
+def told_of_raters(workshop: Workshop, raters: Mapping[str, Sequence[str]]) -> Mapping[str, RaterFacts]:
+    """What raters have told of themselves, if anything; whoever builds is told all of it, summed up."""
+    path = workshop.folder / RATERS
+    if not path.exists():
+        return {}
+    facts = rater_facts(path, raters)
+    for country, of_it in facts.items():
+        for line in describe(of_it):
+            workshop.tell(f"{country}, {line}")
+    return facts
 
 
 # --- who is asked what ------------------------------------------------------------------------------------------------
@@ -74,6 +95,7 @@ def sheet(workshop: Workshop) -> Sheet:
     config: BuildConfig = workshop.config
     table = workshop.tables["stereotypes"]
     raters = raters_of(config, table)
+    check_judges(workshop, raters)
     forms: dict[str, Form] = {}
     rows: dict[str, list[Row]] = {}
     for country in config.countries:
@@ -133,22 +155,27 @@ def answers(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows: Table
 
 
 def check_complete(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows: Table, given: Given) -> None:
-    """Raise WaitingError while there are fewer answers than are needed."""
+    """Raise WaitingError while a stereotype lacks numbers and somebody of its country hasn't answered yet."""
     needed = workshop.config.validation.needed
     left: dict[str, Left] = {}
     more = []
     for country, people in raters.items():
         ids = [str(row["id"]) for row in rows if row["country"] == country]
-        n_short = sum(len(given[item_id]) < needed for item_id in ids)
+        n_short = sum(n_numbers(given[id]) < needed and any(rater not in given[id] for rater in people) for id in ids)
         if not n_short:
             continue
-        more.append(f"fewer than {needed} answers to {n_short:,} of {len(ids):,} stereotypes of {country}")
+        more.append(f"fewer than {needed} ratings for {n_short:,} of {len(ids):,} stereotypes of {country}")
         for rater in people:
             before = left.get(rater, Left(0, 0))
             n_left = sum(rater not in given[item_id] for item_id in ids)
             left[rater] = Left(before.n_left + n_left, before.n_rows + len(ids))
     if more:
         raise waiting(TASK, left, workshop.folder, more=more)
+
+
+def n_numbers(said: Mapping[str, int | None]) -> int:
+    """How many raters gave a number; who can't tell gave none."""
+    return sum(value is not None for value in said.values())
 
 
 # --- the rule ---------------------------------------------------------------------------------------------------------
@@ -224,13 +251,72 @@ def rates(validated: Table) -> Table:
         categories = [str(row["category"]) for row in validated if row["country"] == country]
         for category in (*dict.fromkeys(categories), ""):
             rows = [row for row in mine if not category or row["category"] == category]
-            n, n_kept = len(rows), sum(bool(row["kept"]) for row in rows)
-            low, high = wilson_interval(n_kept, n) if n else (None, None)
-            found.append(
-                {"country": country, "category": category, "n": n, "n_kept": n_kept, "rate": n_kept / n if n else None,
-                 "low": low, "high": high}
-            )  # fmt: skip
+            n_kept = sum(bool(row["kept"]) for row in rows)
+            found.append({"country": country, "category": category, "n": len(rows), **_share_kept(n_kept, len(rows))})
     return found
+
+
+def _share_kept(n_kept: int, n: int) -> Row:
+    """Cells of a validation rate; without anything rated there is none, rather than 0."""
+    low, high = wilson_interval(n_kept, n) if n else (None, None)
+    return {"n_kept": n_kept, "rate": n_kept / n if n else None, "low": low, "high": high}
+
+
+def with_sources(stereotypes: Table, retrieved: Table, config: BuildConfig) -> Table:
+    """Stereotypes with `brought_by`: the models that gave one of their claims, and "file" for a ready claim."""
+    source_of = {str(row["id"]): str(row["model"]) or FILE for row in retrieved}
+    names = sources(config)
+    rows: Table = []
+    for row in stereotypes:
+        ids: Any = row["sources"]
+        found = {source_of[str(id)] for id in ids}
+        rows.append({**row, "brought_by": sorted(found, key=names.index)})
+    return rows
+
+
+def sources(config: BuildConfig) -> list[str]:
+    """Whatever brings claims, as tables name it."""
+    return [*config.retrieval.models, *([FILE] if config.retrieval.claims is not None else [])]
+
+
+def by_source(validated: Table, config: BuildConfig) -> Tables:
+    """How good what each model brought is, and how much of it others brought, too."""
+    names = sources(config)
+    countries = dict.fromkeys(str(row["country"]) for row in validated)
+    of_country = {code: [row for row in validated if row["country"] == code] for code in countries}
+    return {
+        "model_rates": [_model_rate(code, name, rows) for code, rows in of_country.items() for name in names],
+        "model_overlap": [
+            _model_pair(code, a, b, rows) for code, rows in of_country.items() for a, b in combinations(names, 2)
+        ],
+    }
+
+
+def _model_rate(country: str, model: str, validated: Table) -> Row:
+    """Stereotypes of a country that a model brought, alone or with others; of those rated, the share kept."""
+    mine = [row for row in validated if model in _brought_by(row)]
+    rated = [row for row in mine if row["validated"]]
+    n_kept = sum(bool(row["kept"]) for row in rated)
+    n_alone = sum(_brought_by(row) == [model] for row in mine)
+    return {
+        "country": country, "model": model, "n": len(mine), "n_alone": n_alone, "n_rated": len(rated),
+        **_share_kept(n_kept, len(rated)),
+    }  # fmt: skip
+
+
+def _model_pair(country: str, a: str, b: str, validated: Table) -> Row:
+    """What two models both brought, as a share of what each brought."""
+    n_a, n_b = (sum(model in _brought_by(row) for row in validated) for model in (a, b))
+    n_both = sum({a, b} <= set(_brought_by(row)) for row in validated)
+    return {
+        "country": country, "a": a, "b": b, "n_a": n_a, "n_b": n_b, "n_both": n_both,
+        "share_of_a": n_both / n_a if n_a else None, "share_of_b": n_both / n_b if n_b else None,
+    }  # fmt: skip
+
+
+def _brought_by(row: Row) -> list[str]:
+    names: Any = row["brought_by"]
+    return list(names)
 
 
 def agreement(country: str, raters: Sequence[str], given: Sequence[Mapping[str, int | None]], rule: Validation) -> Row:
@@ -270,10 +356,11 @@ VALIDATE = Step(
     name=TASK,
     title="Ask people of each country how common its stereotypes are",
     by="people",
-    reads=("stereotypes",),
-    writes=("validated", "validation_rates", "agreement"),
+    reads=("stereotypes", "retrieved"),
+    writes=("validated", "validation_rates", "agreement", "model_rates", "model_overlap"),
     make=validate,
-    settings=lambda config: config.validation.model_dump(mode="json"),
+    settings=lambda config: [config.validation.model_dump(mode="json"), sources(config)],
     sheet=sheet,
     files=wording_files,
+    inputs=(RATERS,),
 )

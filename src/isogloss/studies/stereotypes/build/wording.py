@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from isogloss.errors import SettingError
 from isogloss.prompts import Template
 from isogloss.studies.stereotypes.wording_file import shipped, table_of
+
+Wanted: TypeAlias = str | Mapping[str, str] | None
+"""What a configuration says of a wording: a language or a TOML file, for all countries or by their language."""
+
+
+def wanted_for(wanted: Wanted, language: str) -> str:
+    """The wording for a language: what is named for it or its main tag, what is named for all, or the language's."""
+    if isinstance(wanted, Mapping):
+        return wanted.get(language) or wanted.get(language.split("-")[0]) or language
+    return wanted or language
+
+
+def own_files(wanted: Wanted) -> list[Path]:
+    """Files of the user's that are named."""
+    named = wanted.values() if isinstance(wanted, Mapping) else [wanted or ""]
+    return [Path(one) for one in named if one.endswith(".toml")]
 
 
 class Wording(NamedTuple):
