@@ -119,7 +119,7 @@ class Step:
         if self.by == "model" and self.sheet is not None:
             return "a model or people"
         if self.by == "rule" and self.sheet is not None:
-            return "rule, or people where they are to"
+            return "rule or people"
         return {"rule": "rule", "model": "a model", "people": "people"}[self.by]
 
 
