@@ -117,8 +117,8 @@ def test_faulty_rows_are_named_and_left_out_and_the_rest_is_kept(isogloss):
     [named] = [line for line in done.stderr.splitlines() if "judge-a1.csv row " in line]
     assert "7" in named
     assert done.stderr.splitlines()[-1] == (
-        "faults: 1. Nothing of such rows is kept; rows without fault are (6). Mend the sheet and import it again; rows "
-        "that it lacks go out with 'isogloss annotate export b'"
+        "faults: 1. Nothing of such rows is kept, and an earlier answer to one stays; rows without fault are (6). Mend "
+        "the sheet and import it again; rows that it lacks go out with 'isogloss annotate export b'"
     )
     assert values_of("a1") == {"rain-makes-friends": 1, "a-full-net-is-heavy": 4}
     fill("b/sheets/judge-a1.csv", VALUES)
@@ -170,7 +170,8 @@ def test_two_sheets_of_one_rater_in_one_command_make_up_for_each_other(isogloss)
         Path(name).write_text("\n".join([titles, *part]) + "\n", encoding="utf-8")
     done = isogloss("annotate", "import", "b", "one.csv", code=1)
     assert "one.csv: 2 rows are missing from the sheet: " in done.stderr
-    assert isogloss("annotate", "import", "b", "two.csv").stdout == "two.csv: 2 rows of a1 kept for judge\n"
+    done = isogloss("annotate", "import", "b", "one.csv", "two.csv")
+    assert done.stdout == "one.csv: 2 rows of a1 kept for judge\ntwo.csv: 2 rows of a1 kept for judge\n"
 
 
 def test_a_second_worksheet_is_warned_of(isogloss):

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from isogloss import api
-from isogloss.construction import Requests
+from isogloss.annotation import Form
+from isogloss.construction import Requests, Sheet
 from isogloss.errors import AbilityError, DataError, ModelError, SettingError, StoreError
 from isogloss.models import ScriptedModel
 from isogloss.models.scripted import Play
@@ -627,9 +628,14 @@ def test_a_preview_says_what_would_be_done_and_writes_nothing(bench):
     assert (bench.out / "build.json").read_bytes() == facts
 
 
+FORM = Form(task="none", title="", instructions=(), language="en", shown=(), fields=())
+
+
 def test_a_step_that_a_model_or_people_do_says_so_and_one_that_cannot_tell_yet_has_no_load(bench):
     steps = [
-        replace(step, sheet=sayings.sheet, forecast=lambda workshop: None) if step.name == "collect" else step
+        replace(step, sheet=lambda workshop: Sheet(FORM, {}), forecast=lambda workshop: None)
+        if step.name == "collect"
+        else step
         for step in CONSTRUCTION.steps
     ]
     assert [step.who for step in (*CONSTRUCTION.steps, steps[0])] == [

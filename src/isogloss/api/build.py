@@ -12,7 +12,7 @@ from isogloss.api.built import Build, construction_of
 from isogloss.api.job import find_study
 from isogloss.construction import Construction
 from isogloss.errors import DataError, SettingError
-from isogloss.models import parse_name
+from isogloss.models import foretell, parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
 from isogloss.records import Price
@@ -21,7 +21,7 @@ from isogloss.run.ask_for_build import EngineAsk
 from isogloss.run.asking import Informant
 from isogloss.run.breaker import Patience
 from isogloss.run.budget import Budget, spent
-from isogloss.run.build import Bench, Prospect, build, prospects
+from isogloss.run.build import Bench, Prospect, build, check_models, prospects
 from isogloss.run.build_folder import BuildFolder
 from isogloss.run.progress import Observer
 from isogloss.store import Ledger
@@ -218,5 +218,11 @@ def preview(
     path = _config_path(study, construction, configuration)
     bench = Bench(
         construction, _checked(construction, path, warn, skip_people=skip_people), BuildFolder(out), skip_people, seed
+    )
+    check_models(
+        bench,
+        lambda name: foretell(
+            name, environment=variables, settings=terms.settings(parse_name(name).full, base_url=base_url)
+        ),
     )
     return prospects(bench, lambda name: _price(name, terms, variables, base_url=base_url))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from isogloss.annotation import Fault, read_sheet, sheet_task, write_sheets
 from isogloss.api.job import find_study
 from isogloss.construction import Construction, Sheet, Step
 from isogloss.errors import DataError, SettingError
+from isogloss.records import Rating
 from isogloss.registry import unknown_name
 from isogloss.run.budget import total_cost
 from isogloss.run.build import Bench, Built, Return, done_tables, returns, sheets
@@ -126,8 +127,20 @@ class Build:
         found = self._sheets(self.bench(), None)
         by_task = {sheet.form.task: (step, sheet) for step, sheet in found}
         answered: dict[str, defaultdict[str, set[str]]] = {}
+        paths = [*map(Path, files)]
+        self._read_sheets(paths, by_task, answered)  # what one sheet lacks may stand in another
+        read = self._read_sheets(paths, by_task, answered)
+        with self.folder.locked():
+            self.folder.add_ratings([rating for _, ratings in read for rating in ratings])
+        return [imported for imported, _ in read]
+
+    def _read_sheets(
+        self, files: Sequence[Path], by_task: Mapping[str, tuple[Step, Sheet]],
+        answered: dict[str, defaultdict[str, set[str]]],
+    ) -> list[tuple[Imported, list[Rating]]]:  # fmt: skip
+        """What each sheet gives; `answered` (task → rater → rows) grows by it."""
         read = []
-        for file in map(Path, files):
+        for file in files:
             task = sheet_task(file)
             if task not in by_task:
                 raise DataError(
@@ -142,9 +155,7 @@ class Build:
             read.append((Imported(file, step.name, reading.rater, len(ratings), tuple(reading.faults),
                                   len(reading.unfilled), tuple(reading.notes), tuple(reading.warnings)),
                          ratings))  # fmt: skip
-        with self.folder.locked():
-            self.folder.add_ratings([rating for _, ratings in read for rating in ratings])
-        return [imported for imported, _ in read]
+        return read
 
     def people(self) -> list[Return]:
         """How much has come back from whom, in the steps that are ready for people."""

@@ -105,8 +105,9 @@ def _import(opened: Build, files: list[Path], *, json: bool) -> None:
     if n_faults:
         n_kept = sum(one.n_ratings for one in found)
         note(
-            f"faults: {n_faults:,}. Nothing of such rows is kept; rows without fault are ({n_kept:,}). Mend the sheet "
-            f"and import it again; rows that it lacks go out with 'isogloss annotate export {opened.folder.path}'"
+            f"faults: {n_faults:,}. Nothing of such rows is kept, and an earlier answer to one stays; rows without "
+            f"fault are ({n_kept:,}). Mend the sheet and import it again; rows that it lacks go out with "
+            f"'isogloss annotate export {opened.folder.path}'"
         )
         raise typer.Exit(1)
     _tell_what_is_left(opened)

@@ -109,8 +109,9 @@ class Step:
     """For a dry run: what would be asked at most; None where the tables that there are don't tell that yet."""
     outputs: tuple[str, ...] = ()
     """Files and folders in the construction's folder that it writes beside its tables: done again when one is gone."""
-    models: Callable[[Any], Sequence[str]] = lambda config: ()
-    """Names of the models that it asks under a configuration: one that can't be opened is said before any is asked."""
+    models: Callable[[Any], Mapping[str, bool]] = lambda config: {}
+    """Models that it asks under a configuration → whether a grammar is to hold their replies to a form. What can't be
+    opened, or has no grammar, is said before anybody is asked."""
     version: int = 1
 
     @property

@@ -17,7 +17,7 @@ from isogloss.run.progress import Observer, Progress, early_warnings
 from isogloss.store import Arm, Ledger, Plan
 
 if TYPE_CHECKING:
-    from isogloss.models.model import Model
+    from isogloss.models.model import Able, Model
 
 MANY = 5
 """So many failed calls, and more than half of them all, end a step: the line is down, and little would come of it."""
@@ -115,9 +115,9 @@ class EngineAsk:
         self._look(list(found.values()), n_failed, progress.model)
         return [found[prompt.id] for prompt in prompts]
 
-    def check(self, model: str) -> None:
-        """Say now that a model's name is unknown or its terms are lacking. Raises SettingError, ModelError."""
-        _ = self._informant(model).model.abilities  # some look at their files for these
+    def able(self, model: str) -> Able:
+        """The model of a name, before it is asked. Raises SettingError, ModelError."""
+        return self._informant(model).model
 
     def _close(self, models: Sequence[Model]) -> None:
         async def close() -> None:

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from isogloss.construction import Ask, Construction, Requests, Sheet, Step, Tables, WaitingError, Workshop
-from isogloss.errors import DataError, IncompleteError
+from isogloss.errors import AbilityError, DataError, IncompleteError
 from isogloss.records import Price, Prompt, Response, Sampling, content_id
 from isogloss.run.ask_for_build import EngineAsk
 from isogloss.run.budget import TOKENS_WITHOUT_LIMIT, added
 from isogloss.run.build_folder import BuildFolder
 from isogloss.run.plan import prompt_tokens
 from isogloss.run.tokens import NOTHING, Range
+
+if TYPE_CHECKING:
+    from isogloss.models.model import Able
 
 State = Literal["done", "waiting", "stopped", "to do"]
 """Of a step: made and current, waiting for people, ended early, or not begun (or to be made again)."""
@@ -123,9 +126,7 @@ def build(
         Of a step; what the steps before have made stays.
     """
     built = Built(str(bench.folder.path), dict.fromkeys([step.name for step in bench.construction.steps], "to do"))
-    due = [step for step in bench.construction.steps if not bench.is_done(step)]
-    for model in dict.fromkeys(name for step in due for name in step.models(bench.config)):
-        ask.check(model)
+    check_models(bench, ask.able)
     try:
         _make_what_is_due(bench, ask, built, tell=tell, warn=warn)
     finally:
@@ -134,6 +135,23 @@ def build(
     bench.folder.note_states(built.steps)
     built.asked, built.cost = ask.n_asked, ask.cost
     return built
+
+
+def check_models(bench: Bench, able: Callable[[str], Able]) -> None:
+    """Look at the models of all steps that are due, before any is asked.
+
+    Raises
+    ------
+    SettingError, ModelError, AbilityError
+        For a name that is unknown, terms or files that are lacking, a grammar that a model hasn't.
+    """
+    for step in bench.construction.steps:
+        for name, constrained in {} if bench.is_done(step) else step.models(bench.config).items():
+            abilities = able(name).abilities
+            if constrained and not abilities.grammar:
+                raise AbilityError(
+                    f"{step.name}: model {name!r} can't be held to a form of answer; leave out constrained = true"
+                )
 
 
 def _make_what_is_due(
@@ -165,12 +183,16 @@ def _make_what_is_due(
 
 
 def _outdated(bench: Bench, built: Built) -> list[str]:
-    """Files and folders that a step wrote earlier, and that it would write anew now."""
-    return [
-        Path(step.outputs[0]).parts[0]
-        for step in bench.construction.steps
-        if step.outputs and built.steps[step.name] != "done" and (bench.folder.path / step.outputs[0]).exists()
-    ]
+    """Files and folders that a step wrote earlier, of tables that aren't current any more."""
+    found = []
+    stale: set[str] = set()
+    for step in bench.construction.steps:
+        if built.steps[step.name] == "done" or (not stale.intersection(step.reads) and bench.is_done(step)):
+            continue
+        stale.update(step.writes)
+        if step.outputs and (bench.folder.path / step.outputs[0]).exists():
+            found.append(Path(step.outputs[0]).parts[0])
+    return found
 
 
 def _make(
@@ -253,7 +275,8 @@ def prospects(bench: Bench, price_of: Callable[[str], Price | None]) -> list[Pro
         if step.forecast is not None:
             requests = step.forecast(bench.workshop(step, tables))
             loads = None if requests is None else loads_of(requests, price_of)
-        waits = step.by == "people" and not bench.skip_people and not (ready and _all_are_back(bench, step, tables))
+        asks = step.by == "people" if not ready else step.sheet is not None and not _all_are_back(bench, step, tables)
+        waits = asks and not bench.skip_people
         found.append(Prospect(step, "waiting" if waits else "to do", loads))
         changing.update(step.writes)
     return found

@@ -35,6 +35,7 @@ def config(*countries: dict[str, str], **changes: Any) -> BuildConfig:
             "countries": list(countries or (AURELIA, NORLANDIA)),
             "retrieval": {"models": ["openai/x"]},
             "unrelated": {"licence": "CC BY-SA 3.0"},
+            "validation": {"raters": {"XA": [f"a{k}" for k in range(5)]}},
             **changes,
         }
     )
@@ -353,6 +354,17 @@ def test_the_same_input_gives_the_same_bytes(bench: Bench):
     first = content()
     bench.make()
     assert content() == first
+
+
+def test_ratings_count_only_of_those_who_are_raters_and_where_people_are_asked(bench: Bench):
+    bench.make(config(validation={"raters": {"XA": ["a1", "a2"]}, "needed": 2}))
+    path = bench.folder / "dataset" / "ratings" / "ratings.parquet"
+    tasks = [row["task"] for row in pq.read_table(path).to_pylist()]
+    assert tasks.count("validate") == 2
+    assert "| XA | validate | 2 | 2 |" in bench.card
+    bench.make(skip_people=True)
+    assert "validate" not in {row["task"] for row in pq.read_table(path).to_pylist()}
+    assert "| validate |" not in bench.card
 
 
 def test_what_reviewers_changed_and_turned_down_is_on_the_card(bench: Bench):

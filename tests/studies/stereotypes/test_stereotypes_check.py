@@ -134,6 +134,36 @@ def test_a_model_that_cannot_be_opened_is_said_before_another_is_asked(tmp_path)
     assert json.loads((tmp_path / "b" / "build.json").read_text())["steps"] == {}
 
 
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"instances": 'writer = "opnai/m1"'}, "no provider named 'opnai'"),
+        ({"instances": 'writer = "scripted/foo"'}, "no scripted informant named 'foo'"),
+        ({"instances": 'writer = "hf/./nowhere"'}, "nowhere"),
+        ({"instances": 'writer = "openai/m1"\nconstrained = true'},
+         "write: model 'openai/m1' can't be held to a form of answer; leave out constrained = true"),
+    ],
+)  # fmt: skip
+def test_a_dry_run_refuses_models_that_the_build_would_refuse(tmp_path, parts, words):
+    config(tmp_path, **parts)
+    done = isogloss("build", "stereotypes", "c.toml", "--out", "b", "--dry-run", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+
+
+def test_a_wording_for_a_language_that_no_country_has_is_an_error(tmp_path):
+    with pytest.raises(
+        SettingError, match=r"retrieval\.wording names the language 'enn', which no country has; there are es"
+    ):
+        checked(tmp_path, retrieval='wording = {enn = "nope.toml"}')
+
+
+def test_a_wording_needs_only_the_parts_that_people_are_asked(tmp_path):
+    text = (FOLDER / "people_es.toml").read_text(encoding="utf-8")
+    (tmp_path / "own.toml").write_text(text.partition("[compare]")[0], encoding="utf-8")
+    assert checked(tmp_path, validation='wording = "own.toml"\nraters = {XA = ["a1", "a2"]}') == []
+
+
 def test_the_report_is_drawn_where_a_step_cannot_go_on(tmp_path):
     config(tmp_path)  # scripted/random says nothing that could be read as rows
     done = isogloss("build", "stereotypes", "c.toml", "--out", "b", "--skip-people", cwd=tmp_path)

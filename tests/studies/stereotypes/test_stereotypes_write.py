@@ -3,6 +3,8 @@
 import doctest
 import json
 import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from isogloss.records import Rating, Response, Sampling, Status
 from isogloss.studies.stereotypes.build.config import BuildConfig
 from isogloss.studies.stereotypes.build.figures import sections
 from isogloss.studies.stereotypes.build.instance_rules import About, fault_of
+from isogloss.studies.stereotypes.build.people_writing import assigned
 from isogloss.studies.stereotypes.build.write import WRITE, Desk, prompt_of, write
 
 TRIPLE = {
@@ -240,6 +243,26 @@ def test_a_few_of_the_rows_turned_down_are_named_and_the_rest_counted(tmp_path):
     assert said[0].startswith("turned down of what people wrote: 6. w1, 'los sastres: son muy vanidosos': group not ")
     assert said[0].count("w1, 'los sastres") == 3
     assert "; and 3 more in tables/rejects.jsonl. To correct them: " in said[0]
+
+
+def test_who_writes_what_stays_when_stereotypes_come_and_go():
+    """So that nobody writes anew what was written, and sheets that are out still hold."""
+    given = config(writer="people", writers={"XA": ["w1", "w2", "w3"]})
+
+    def shared(n, ratings=()):
+        rows = [{**stereotype(f"s{k}"), "kept": True} for k in range(n)]
+        workshop = Workshop(config=given, tables={"validated": rows}, folder=Path(), ask=None,
+                            ratings=lambda task: ratings if task == "write" else [])  # fmt: skip
+        return {row["item_id"]: writer for writer, mine in assigned(workshop).items() for row in mine}
+
+    few, many = shared(60), shared(90)
+    assert few == {item: many[item] for item in few}
+    assert min(Counter(many.values()).values()) >= 40  # of 180 rows; each stereotype's by one writer
+    assert all(many[f"s{k}/1"] == many[f"s{k}/2"] for k in range(90))
+    other = next(writer for writer in ("w1", "w2") if writer != few["s0/1"])
+    began = shared(60, [person("s0/1", TRIPLE, rater=other)])
+    assert (began["s0/1"], began["s0/2"]) == (other, other)
+    assert {**began, "s0/1": few["s0/1"], "s0/2": few["s0/2"]} == few
 
 
 def test_the_report_lists_what_people_wrote_and_a_rule_turned_down():

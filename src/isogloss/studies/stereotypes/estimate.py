@@ -129,6 +129,8 @@ def _unit(layout: Layout) -> str:
 
 
 def _of_cell(one: Series, cell: Cell, layout: Layout, draws: Draws, settings: StereotypeSettings) -> Iterator[Estimate]:
+    if layout.is_pairs and "split" in cell.group and settings.rounding is not None:
+        one = one.without_ties()
     found = means(cell.shares(one.pro), cell.shares(one.related), draws)
     if layout.is_pairs:
         yield _estimate(PAIR_MEASURE, found.ss, one, cell, (0, 2), settings)
@@ -190,6 +192,8 @@ def _method(
         yield f"{int((one.ties & rows).sum())} ties between stereotype and anti-stereotype count as anti-stereotype"
     if settings.rounding is not None:
         yield f"scores rounded to {settings.rounding} decimals"
+        if measure == PAIR_MEASURE and "split" in cell.group:
+            yield "ties are left out, as the original script does in this part"
 
 
 def _differences(

@@ -70,6 +70,12 @@ class Series(NamedTuple):
     """Of each answer, whether it was read but isn't used: the one in the other order wasn't read, or, of an unrelated
     sentence, one of the other pair."""
 
+    def without_ties(self) -> Series:
+        """The same without the comparison of stereotype and anti-stereotype where that is a tie."""
+        pro = self.pro.copy()
+        pro[self.rows[self.ties]] = np.nan
+        return self._replace(pro=pro)
+
     def part(self, rows: IntArray) -> Series:
         """The same with some of its answers, by number."""
         names = ("rows", "statuses", "with_unrelated", "ties", "neither", "unpaired")

@@ -147,11 +147,13 @@ def public_triple(row: Row, canary: str, code_of: Callable[[str], str]) -> Row:
 def public_ratings(workshop: Workshop, code_of: Callable[[str], str]) -> Table:
     """What each rater and reviewer said of each row, without words of their own; sorted, so order tells nothing."""
     places = {str(row["id"]): row for name in ("stereotypes", "instances") for row in workshop.tables.get(name, ())}
+    raters_of = {} if workshop.skip_people else workshop.config.validation.raters
     found: Table = []
     for rating in workshop.ratings("validate"):
         word = str(rating.values.get("value"))
         value = int(word) if word.isdecimal() else None  # a rater who can't tell gives no number
-        if rating.item_id in places:
+        place = places.get(rating.item_id)
+        if place is not None and rating.rater in raters_of.get(str(place["country"]), ()):
             found.append({"task": "validate", "item_id": rating.item_id, "rater": rating.rater, "value": value})
     for row in workshop.tables.get("reviewed", ()):
         decisions: Any = row.get("decisions") or ()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from isogloss.construction.similarity import PACKAGED, check_encoder
 from isogloss.errors import ModelError, SettingError
 from isogloss.studies.stereotypes.build.overlap import read_sets
-from isogloss.studies.stereotypes.build.people import KEYS, words_for
+from isogloss.studies.stereotypes.build.people import words_for
 from isogloss.studies.stereotypes.build.people_writing import by_model, by_people
 from isogloss.studies.stereotypes.build.retrieve import prompt_of, ready_claims
 from isogloss.studies.stereotypes.build.review import stages
@@ -54,8 +55,17 @@ def _check_wordings(config: BuildConfig, country: Country, *, skip_people: bool)
         prompt_of(config, country, config.categories[0], view)
     if country.code in by_model(config):
         wording_of(config, country)
-    for task in () if skip_people else KEYS:
+    for task in () if skip_people else _asked(config, country):
         words_for(config, country, task)
+
+
+def _asked(config: BuildConfig, country: Country) -> Iterator[str]:
+    """What people of a country are asked."""
+    yield from ("validate", "review")
+    if country.code in by_people(config):
+        yield "write"
+    if config.comparison.raters.get(country.code):
+        yield "compare"
 
 
 def _people_missing(config: BuildConfig) -> list[str]:

@@ -196,6 +196,7 @@ class BuildConfig(Record):
         if self.merging.review_from > self.merging.threshold:
             raise ValueError("merging.review_from is above merging.threshold; pairs between them are shown for review")
         self._check_people()
+        self._check_wordings()
         self._check_both()
         self._check_comparison()
         return self
@@ -225,6 +226,19 @@ class BuildConfig(Record):
             raise ValueError(f"{name!r} writes and reviews; name another reviewer")
         if self.review.coordinator and self.review.coordinator == self.review.owner:
             raise ValueError("review.coordinator and review.owner are one person; each triple passes two reviews")
+
+    def _check_wordings(self) -> None:
+        tags = {country.language for country in self.countries}
+        known = tags | {tag.split("-")[0] for tag in tags}
+        named = {"retrieval": self.retrieval.wording, "validation": self.validation.wording,
+                 "instances": self.instances.wording}  # fmt: skip
+        for part, wording in named.items():
+            for language in wording if isinstance(wording, Mapping) else ():
+                if language not in known:
+                    raise ValueError(
+                        f"{part}.wording names the language {language!r}, which no country has; there are "
+                        f"{', '.join(sorted(tags))}"
+                    )
 
     def _check_both(self) -> None:
         _check_once("country of instances.both", self.instances.both)

@@ -9,6 +9,7 @@ from isogloss.annotation import Field, Form
 from isogloss.construction import Sheet, Table, Workshop
 from isogloss.construction.pipeline import Row
 from isogloss.errors import SettingError
+from isogloss.records import content_id
 from isogloss.studies.stereotypes.build.people import TEXTS, Left, category_words, one_form, waiting, words_for
 
 if TYPE_CHECKING:
@@ -78,22 +79,25 @@ def written(workshop: Workshop) -> Table:
 
 
 def assigned(workshop: Workshop) -> dict[str, list[Row]]:
-    """Writer → rows to write; stereotypes go round the writers of their country."""
+    """Writer → rows to write. One writer has all rows of a stereotype, whatever other stereotypes come and go.
+
+    That is who has written some of them before, the first named where several have; otherwise a hash decides.
+    """
     config: BuildConfig = workshop.config
     table = sorted(kept_rows(workshop), key=lambda row: str(row["id"]))
     check_writers(workshop, {str(row["country"]) for row in table})
+    began = {(rating.item_id.rpartition("/")[0], rating.rater) for rating in workshop.ratings(TASK)}
     found: dict[str, list[Row]] = {}
-    for country in config.countries:
-        writers = config.instances.writers.get(country.code, ())
-        kept = sorted(
-            (row for row in kept_rows(workshop) if row["country"] == country.code), key=lambda row: str(row["id"])
-        )
-        for index, row in enumerate(kept):
-            found.setdefault(writers[index % len(writers)], []).extend(
-                {"item_id": row_id(row, number), "category": category_words(config, str(row["category"]), country.code),
-                 "group": row["group"], "claim": row["claim"], "number": number}
-                for number in range(1, config.instances.number + 1)
-            )  # fmt: skip
+    for row in table:
+        id, code = str(row["id"]), str(row["country"])
+        writers = config.instances.writers[code]
+        drawn = min(writers, key=lambda writer: content_id(["writes", id, writer]))
+        writer = next((one for one in writers if (id, one) in began), drawn)
+        found.setdefault(writer, []).extend(
+            {"item_id": row_id(row, number), "category": category_words(config, str(row["category"]), code),
+             "group": row["group"], "claim": row["claim"], "number": number}
+            for number in range(1, config.instances.number + 1)
+        )  # fmt: skip
     return found
 
 
@@ -149,7 +153,9 @@ def check_writers(workshop: Workshop, countries: set[str]) -> None:
                     f"writers don't judge what is written, so name another in instances.writers.{country}"
                 )
     if countries:
-        check_judges(workshop, {**config.validation.raters, "review": (config.review.coordinator, config.review.owner)})
+        comparers = [person for people in config.comparison.raters.values() for person in people]
+        reviewers = (config.review.coordinator, config.review.owner)
+        check_judges(workshop, {**config.validation.raters, "comparison": comparers, "review": reviewers})
 
 
 def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> None:
@@ -159,7 +165,7 @@ def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> Non
     ----------
     workshop : Workshop
     judges : mapping of str to sequence of str
-        Country, or "review" → codes.
+        Country, "comparison" or "review" → codes.
 
     Raises
     ------
@@ -169,7 +175,7 @@ def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> Non
     for where, people in judges.items():
         for person in people:
             if person in wrote:
-                setting = "review" if where == "review" else f"validation.raters.{where}"
+                setting = where if where in ("comparison", "review") else f"validation.raters.{where}"
                 raise SettingError(
                     f"{person!r} is named in {setting}, and has written triples before; who writes doesn't judge what "
                     "is written, so name another there"

@@ -273,5 +273,5 @@ def _settings(config: BuildConfig) -> object:
 RETRIEVE = Step(
     name="retrieve", title="Retrieve stereotypes from models", by="model", reads=(),
     writes=("retrieved", "retrieval_log"), make=retrieve, settings=_settings, files=_files, forecast=_forecast,
-    models=lambda config: config.retrieval.models,
+    models=lambda config: dict.fromkeys(config.retrieval.models, config.retrieval.constrained),
 )  # fmt: skip

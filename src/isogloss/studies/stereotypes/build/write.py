@@ -273,5 +273,6 @@ def _settings(config: BuildConfig) -> object:
 WRITE = Step(
     name=TASK, title="Write triples for each stereotype", by="model", reads=("stereotypes", "validated"),
     writes=("instances", "rejects"), make=write, sheet=writing_sheet, files=_files, forecast=_forecast,
-    settings=_settings, models=lambda config: (config.instances.writer,) if by_model(config) else (),
+    settings=_settings,
+    models=lambda config: {config.instances.writer: config.instances.constrained} if by_model(config) else {},
 )  # fmt: skip
