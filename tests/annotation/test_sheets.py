@@ -116,6 +116,18 @@ def test_a_workbook_has_instructions_first_lists_of_values_and_a_fixed_header(tm
     assert not page.sheet_view.rightToLeft
 
 
+def test_rows_are_as_high_as_their_wrapped_texts_need(tmp_path):
+    long = "word " * 60  # 300 characters: in a column of 48, seven lines and some room
+    form = FORM.model_copy(update={"instructions": ("short", long)})
+    rows = [{**ROWS[0], "claim": long}, ROWS[1]]
+    [path] = write_sheets(form, {"a1": rows}, tmp_path, seed=0, formats=["xlsx"])
+    book = openpyxl.load_workbook(path)
+    assert [book["info"].row_dimensions[row].height for row in (2, 3)] == [15, 60]
+    page = book["validate"]
+    heights = {page.cell(row, 5).value: page.row_dimensions[row].height for row in (2, 3)}
+    assert heights == {ROWS[0]["item_id"]: 8 * 15, ROWS[1]["item_id"]: 3 * 15}  # room to write
+
+
 def test_instructions_with_the_warning_lie_beside_a_csv_sheet(tmp_path):
     write_sheets(FORM, {"a1": ROWS}, tmp_path, seed=0, formats=["csv"])
     text = (tmp_path / "validate-a1.txt").read_text(encoding="utf-8-sig")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from isogloss.annotation.reading import Row, shown_text
 INFO = "info"
 """Name of the page with the instructions."""
 TEXT = "@"
+LINE = 15
+"""Height of a line in points."""
+TO_WRITE = 3
+"""Lines that a row has at least where texts are to be written."""
 SHADES = {"title": "D9E2EC", "heading": "", "shown": "", "field": "FFF8E1", "key": "F2F2F2"}
 """Looks of cells, and the colour behind each."""
 
@@ -79,6 +84,7 @@ def fill_info(sheet: Any, form: Form) -> dict[str, str]:
     row = 2
     for paragraph in form.instructions:
         put(sheet, row, 2, paragraph)
+        set_height(sheet, row, n_lines(paragraph, 90))
         row += 1
     ranges = {}
     for field in form.fields:
@@ -94,6 +100,16 @@ def fill_info(sheet: Any, form: Form) -> dict[str, str]:
     return ranges
 
 
+def n_lines(text: str, width: int) -> int:
+    """Lines that a text takes in a column of so many characters, with some room, since letters differ in width."""
+    return sum(max(1, math.ceil(len(line) * 1.15 / width)) for line in text.split("\n"))
+
+
+def set_height(sheet: Any, row: int, n: int) -> None:
+    """Make a row so many lines high; not all programs do that by themselves for a text that is wrapped."""
+    sheet.row_dimensions[row].height = LINE * n
+
+
 def fill_rows(sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: dict[str, str]) -> None:
     """Write the titles and one row for each thing to rate."""
     from openpyxl.utils import get_column_letter
@@ -103,18 +119,22 @@ def fill_rows(sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: 
     columns += [("field", field.name, field.title) for field in form.fields]
     columns += [("key", key, key) for key in KEYS]
     kinds = {field.name: field.kind for field in form.fields}
+    widths: dict[str, int] = {}
     for column, (role, name, title) in enumerate(columns, 1):
         put(sheet, 1, column, title, "title")
         letter = get_column_letter(column)
         narrow = role == "key" or (role == "field" and kinds[name] != "text")
         longest = max((len(shown_text(row, name)) for row in rows), default=0) if role == "shown" else 0
-        sheet.column_dimensions[letter].width = 16 if narrow else 48 if role == "field" or longest > 24 else 20
+        widths[name] = 16 if narrow else 48 if role == "field" or longest > 24 else 20
+        sheet.column_dimensions[letter].width = widths[name]
         if role == "field" and name in choices and rows:
             rule = DataValidation(type="list", formula1=choices[name], allow_blank=True, showErrorMessage=True)
             rule.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(rule)
     for index, row in enumerate(rows, 2):
         keys = {"item_id": str(row["item_id"]), "task": form.task, "rater": rater}
+        lines = [n_lines(shown_text(row, name), widths[name]) for name, _ in form.shown]
+        set_height(sheet, index, max(*lines, TO_WRITE if "text" in kinds.values() else 1))
         for column, (role, name, _) in enumerate(columns, 1):
             text = "" if role == "field" else keys[name] if role == "key" else shown_text(row, name)
             put(sheet, index, column, text, role)
