@@ -171,7 +171,7 @@ def test_calls_made_before_their_price_was_known_count_at_todays(tmp_path):
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         [arm] = ledger.arms()
         assert spent(ledger, {arm.id: PRICE}) == 20.0
-        with pytest.raises(SettingError, match="4 calls of this run were made by a model whose price isn't known"):
+        with pytest.raises(SettingError, match="4 calls were made to a model whose price isn't known"):
             spent(ledger, {})
 
 

@@ -49,8 +49,8 @@ def spent(ledger: Ledger, prices: Mapping[int, Price]) -> float:
         price = part.price or prices.get(part.arm)
         if price is None:
             raise SettingError(
-                f"{part.n_calls:,} calls of this run were made by a model whose price isn't known, so --max-cost can't "
-                "hold; put its price into isogloss.toml and name it with --model, too, or leave --max-cost out"
+                f"{part.n_calls:,} calls were made to a model whose price isn't known, so --max-cost can't hold; put "
+                "its price into isogloss.toml (and, for a run, name it with --model, too), or leave --max-cost out"
             )
         total += price.cost(part.input_tokens, part.output_tokens, part.cached_tokens)
         if part.n_unmetered and price != FREE:
