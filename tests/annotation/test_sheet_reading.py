@@ -152,7 +152,7 @@ def test_rows_of_another_rater_task_or_item_are_named_and_not_taken(tmp_path):
     assert reading.faults == [
         Fault(4, "a row of the rater 'a2' in the sheet of 'a1'"),
         Fault(5, "a row of the task 'review' in a sheet of 'validate'"),
-        Fault(6, "no row 's9' went out to 'a1'; if the rows are others now, export anew"),
+        Fault(6, "row 's9' isn't asked of 'a1' (any more); if the rows are others now, export anew"),
     ]
 
 

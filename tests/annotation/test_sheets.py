@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from isogloss.annotation import Field, Form, cells, read_sheet, sheet_task, write_sheets
 from isogloss.annotation.cells import guarded, needs_guard, unguarded
 from isogloss.annotation.language import is_right_to_left, list_separator
+from isogloss.annotation.workbook import n_lines
 from isogloss.errors import SettingError
 
 FORM = Form(
@@ -125,7 +126,13 @@ def test_rows_are_as_high_as_their_wrapped_texts_need(tmp_path):
     assert [book["info"].row_dimensions[row].height for row in (2, 3)] == [15, 60]
     page = book["validate"]
     heights = {page.cell(row, 5).value: page.row_dimensions[row].height for row in (2, 3)}
-    assert heights == {ROWS[0]["item_id"]: 8 * 15, ROWS[1]["item_id"]: 3 * 15}  # room to write
+    assert heights == {ROWS[0]["item_id"]: 8 * 15, ROWS[1]["item_id"]: 4 * 15}  # room to write
+
+
+def test_letters_of_full_width_count_twice_and_no_row_is_higher_than_spreadsheets_allow(tmp_path):
+    assert (n_lines("a" * 90, 48), n_lines("他" * 90, 48), n_lines("a\n\nb", 48)) == (3, 5, 3)
+    [path] = write_sheets(FORM, {"a1": [{**ROWS[0], "claim": "word " * 500}]}, tmp_path, seed=0, formats=["xlsx"])
+    assert openpyxl.load_workbook(path)["validate"].row_dimensions[2].height == 400
 
 
 def test_instructions_with_the_warning_lie_beside_a_csv_sheet(tmp_path):

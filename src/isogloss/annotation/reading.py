@@ -174,7 +174,9 @@ def _read_row(
     elif keys["rater"] != rater:
         faults.append(f"a row of the rater {keys['rater']!r} in the sheet of {rater!r}")
     elif keys["item_id"] not in asked:
-        faults.append(f"no row {keys['item_id']!r} went out to {rater!r}; if the rows are others now, export anew")
+        faults.append(
+            f"row {keys['item_id']!r} isn't asked of {rater!r} (any more); if the rows are others now, export anew"
+        )
     else:
         faults += _changed(cells, places, form, asked[keys["item_id"]])
     if faults:

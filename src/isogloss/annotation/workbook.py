@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ INFO = "info"
 TEXT = "@"
 LINE = 15
 """Height of a line in points."""
-TO_WRITE = 3
+HIGHEST = 400
+"""Of a row in points; spreadsheets allow 409."""
+TO_WRITE = 4
 """Lines that a row has at least where texts are to be written."""
 SHADES = {"title": "D9E2EC", "heading": "", "shown": "", "field": "FFF8E1", "key": "F2F2F2"}
 """Looks of cells, and the colour behind each."""
@@ -102,12 +105,17 @@ def fill_info(sheet: Any, form: Form) -> dict[str, str]:
 
 def n_lines(text: str, width: int) -> int:
     """Lines that a text takes in a column of so many characters, with some room, since letters differ in width."""
-    return sum(max(1, math.ceil(len(line) * 1.15 / width)) for line in text.split("\n"))
+    return sum(max(1, math.ceil(_breadth(line) * 1.15 / width)) for line in text.split("\n"))
+
+
+def _breadth(line: str) -> int:
+    """Characters of a line, those of full width twice."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line)
 
 
 def set_height(sheet: Any, row: int, n: int) -> None:
     """Make a row so many lines high; not all programs do that by themselves for a text that is wrapped."""
-    sheet.row_dimensions[row].height = LINE * n
+    sheet.row_dimensions[row].height = min(LINE * n, HIGHEST)
 
 
 def fill_rows(sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: dict[str, str]) -> None:
@@ -134,7 +142,7 @@ def fill_rows(sheet: Any, form: Form, rater: str, rows: Sequence[Row], choices: 
     for index, row in enumerate(rows, 2):
         keys = {"item_id": str(row["item_id"]), "task": form.task, "rater": rater}
         lines = [n_lines(shown_text(row, name), widths[name]) for name, _ in form.shown]
-        set_height(sheet, index, max(*lines, TO_WRITE if "text" in kinds.values() else 1))
+        set_height(sheet, index, max([*lines, TO_WRITE if "text" in kinds.values() else 1]))
         for column, (role, name, _) in enumerate(columns, 1):
             text = "" if role == "field" else keys[name] if role == "key" else shown_text(row, name)
             put(sheet, index, column, text, role)

@@ -28,7 +28,7 @@ from isogloss.store import Ledger
 from isogloss.study import Study
 
 if TYPE_CHECKING:
-    from isogloss.models.model import Model
+    from isogloss.models.model import Able, Model
 
 EXAMPLE = "config.toml"
 """What an example configuration is called in a folder."""
@@ -150,6 +150,13 @@ def build_dataset(
     return opened
 
 
+def _foretold(name: str, terms: Config, environment: Mapping[str, str], *, base_url: str | None) -> Able | None:
+    """What is known of a model before it is opened; None of one made by hand, whose name names no provider."""
+    if "/" not in name:
+        return None
+    return foretell(name, environment=environment, settings=terms.settings(parse_name(name).full, base_url=base_url))
+
+
 def _checked(construction: Construction, path: Path, warn: Callable[[str], None], *, skip_people: bool) -> Any:
     """The configuration, after a look at all that later steps need."""
     config = construction.read_config(path)
@@ -219,10 +226,5 @@ def preview(
     bench = Bench(
         construction, _checked(construction, path, warn, skip_people=skip_people), BuildFolder(out), skip_people, seed
     )
-    check_models(
-        bench,
-        lambda name: foretell(
-            name, environment=variables, settings=terms.settings(parse_name(name).full, base_url=base_url)
-        ),
-    )
+    check_models(bench, lambda name: _foretold(name, terms, variables, base_url=base_url))
     return prospects(bench, lambda name: _price(name, terms, variables, base_url=base_url))

@@ -137,8 +137,8 @@ def build(
     return built
 
 
-def check_models(bench: Bench, able: Callable[[str], Able]) -> None:
-    """Look at the models of all steps that are due, before any is asked.
+def check_models(bench: Bench, able: Callable[[str], Able | None]) -> None:
+    """Look at the models of all steps that are due, before any is asked; None is one of which nothing can be known.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def check_models(bench: Bench, able: Callable[[str], Able]) -> None:
     """
     for step in bench.construction.steps:
         for name, constrained in {} if bench.is_done(step) else step.models(bench.config).items():
-            abilities = able(name).abilities
-            if constrained and not abilities.grammar:
+            model = able(name)
+            if model is not None and not model.abilities.grammar and constrained:
                 raise AbilityError(
                     f"{step.name}: model {name!r} can't be held to a form of answer; leave out constrained = true"
                 )
@@ -275,8 +275,9 @@ def prospects(bench: Bench, price_of: Callable[[str], Price | None]) -> list[Pro
         if step.forecast is not None:
             requests = step.forecast(bench.workshop(step, tables))
             loads = None if requests is None else loads_of(requests, price_of)
-        asks = step.by == "people" if not ready else step.sheet is not None and not _all_are_back(bench, step, tables)
-        waits = asks and not bench.skip_people
+        waits = not bench.skip_people and (
+            step.by == "people" if not ready else step.sheet is not None and not _all_are_back(bench, step, tables)
+        )
         found.append(Prospect(step, "waiting" if waits else "to do", loads))
         changing.update(step.writes)
     return found

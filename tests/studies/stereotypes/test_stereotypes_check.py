@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
+from isogloss.construction import Workshop
 from isogloss.errors import DataError, ModelError, SettingError
 from isogloss.studies.stereotypes.build.check import check
 from isogloss.studies.stereotypes.build.config import read_config
 from isogloss.studies.stereotypes.build.people import words_for
+from isogloss.studies.stereotypes.build.people_writing import writing_sheet
 from isogloss.studies.stereotypes.wording_file import FOLDER
 
 CONFIG = """
@@ -135,6 +137,16 @@ def test_a_dry_run_says_it_too(tmp_path):
     assert not (tmp_path / "b").exists()
 
 
+def test_a_dry_run_without_people_needs_none_named(tmp_path):
+    config(tmp_path, retrieval='claims = "claims.csv"', validation="", review="")
+    (tmp_path / "claims.csv").write_text("country,category,group,claim\nXA,trade,los sastres,callan\n")
+    text = (tmp_path / "c.toml").read_text().replace('models = ["scripted/random"]', "")
+    (tmp_path / "c.toml").write_text(text)
+    assert isogloss("build", "stereotypes", "c.toml", "--out", "b", cwd=tmp_path).returncode == 1
+    done = isogloss("build", "stereotypes", "c.toml", "--out", "b", "--skip-people", "--dry-run", cwd=tmp_path)
+    assert (done.returncode, "validate" in done.stdout) == (0, True)
+
+
 def test_a_model_that_cannot_be_opened_is_said_before_another_is_asked(tmp_path):
     config(tmp_path, instances='writer = "gguf/nope"')
     done = isogloss("build", "stereotypes", "c.toml", "--out", "b", "--skip-people", cwd=tmp_path)
@@ -169,8 +181,14 @@ def test_a_wording_for_a_language_that_no_country_has_is_an_error(tmp_path):
 
 def test_a_wording_needs_only_the_parts_that_people_are_asked(tmp_path):
     text = (FOLDER / "people_es.toml").read_text(encoding="utf-8")
-    (tmp_path / "own.toml").write_text(text.partition("[compare]")[0], encoding="utf-8")
-    assert checked(tmp_path, validation='wording = "own.toml"\nraters = {XA = ["a1", "a2"]}') == []
+    kept = text.partition("[write]")[0] + "[review]" + text.partition("[review]")[2].partition("[compare]")[0]
+    (tmp_path / "own.toml").write_text(kept, encoding="utf-8")
+    parts = {"validation": 'wording = "own.toml"\nraters = {XA = ["a1", "a2"]}'}
+    assert checked(tmp_path, **parts) == []
+    given = read_config(config(tmp_path, **parts))
+    tables = {"validated": [{"id": "s1", "country": "XA", "kept": True}]}
+    workshop = Workshop(config=given, tables=tables, folder=tmp_path, ask=None, ratings=lambda task: [])
+    assert writing_sheet(workshop).rows == {}  # nobody writes, so no words for it are looked up
 
 
 def test_the_report_is_drawn_where_a_step_cannot_go_on(tmp_path):

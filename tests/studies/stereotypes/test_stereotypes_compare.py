@@ -22,7 +22,7 @@ from isogloss.models.scripted import ScriptedModel
 from isogloss.records import Prompt, Rating, Response, Status
 from isogloss.reports import Table as ReportTable
 from isogloss.reports.sections import check_sections
-from isogloss.studies.stereotypes.build.compare import COMPARE, Pair, agreement, compare, pairs_of
+from isogloss.studies.stereotypes.build.compare import COMPARE, Pair, agreement, compare, pairs_of, sheet
 from isogloss.studies.stereotypes.build.config import BuildConfig, read_config
 from isogloss.studies.stereotypes.build.figures import sections
 from isogloss.studies.stereotypes.build.people import KEYS, words
@@ -435,6 +435,15 @@ def test_those_not_needed_and_strangers_do_not_count():
     [row] = tables["comparison"][1:]
     assert (row["n_judgements"], row["n_cannot_tell"], row["model_share"], row["low"]) == (2, 2, None, None)
     assert (row["percent"], row["alpha"], row["reason"]) == (None, None, "undefined: nobody could tell")
+
+
+def test_who_wrote_for_the_country_does_not_compare_there():
+    rows = [instance("s1", "model", 1), instance("s1", "person", 1, writer="j2")]
+    for call in (compare, sheet):
+        with pytest.raises(
+            SettingError, match=r"'j2' is named in comparison\.raters\.XA, and has written triples of it"
+        ):
+            call(workshop(rows))
 
 
 def test_agreement_says_why_there_is_none():

@@ -132,7 +132,9 @@ def test_crows_pairs_with_and_without_the_rounding_of_the_original(tmp_path: Pat
     assert rounded[None, "age"].value == 50.0
     # As in the original, ties count in the whole, and are left out of its two parts.
     assert (rounded["stereo", None].value, rounded["antistereo", None].value) == (100.0, 0.0)
-    assert "ties are left out, as the original script does in this part" in rounded["stereo", None].method
+    said = "1 ties between stereotype and anti-stereotype are left out, as the original script does in this part"
+    assert said in rounded["stereo", None].method
+    assert "count as anti-stereotype" not in rounded["stereo", None].method
     scores.write_text("id,sent_more_score,sent_less_score\n0,-1,-2\n1,-3,-4\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"no score for 2 of 6 sentences"):
         scored(data, scores)

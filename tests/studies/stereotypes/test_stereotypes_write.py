@@ -263,6 +263,8 @@ def test_who_writes_what_stays_when_stereotypes_come_and_go():
     began = shared(60, [person("s0/1", TRIPLE, rater=other)])
     assert (began["s0/1"], began["s0/2"]) == (other, other)
     assert {**began, "s0/1": few["s0/1"], "s0/2": few["s0/2"]} == few
+    whole = [person("s0/1", TRIPLE, rater="w1"), *(person(f"s0/{k}", TRIPLE, rater="w2") for k in (1, 2))]
+    assert shared(60, whole)["s0/1"] == "w2"  # who has finished, whoever comes back
 
 
 def test_the_report_lists_what_people_wrote_and_a_rule_turned_down():

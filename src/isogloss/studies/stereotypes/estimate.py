@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 STUDY = "stereotypes"
 PAIR_MEASURE = "crows_pairs_score"
+CROWS_PARTS = ("stereo", "antistereo")
 GROUPINGS = ((), ("split",), ("category",), ("country",), ("split", "category"), ("country", "category"))
 ABOUT = {"ss": (0, 2), "lms": (1, 2), "icat": (0, 1, 2)}
 """Measure → the kinds of answer it is of, see `Series.with_unrelated`."""
@@ -129,7 +130,7 @@ def _unit(layout: Layout) -> str:
 
 
 def _of_cell(one: Series, cell: Cell, layout: Layout, draws: Draws, settings: StereotypeSettings) -> Iterator[Estimate]:
-    if layout.is_pairs and "split" in cell.group and settings.rounding is not None:
+    if _leaves_ties_out(one, cell, settings):
         one = one.without_ties()
     found = means(cell.shares(one.pro), cell.shares(one.related), draws)
     if layout.is_pairs:
@@ -139,6 +140,12 @@ def _of_cell(one: Series, cell: Cell, layout: Layout, draws: Draws, settings: St
             yield _estimate(measure, getattr(found, measure), one, cell, ABOUT[measure], settings)
     if settings.neither and one.rule == "forced_choice":
         yield _estimate("neither", _share_neither(one, cell, draws), one, cell, (0,), settings)
+
+
+def _leaves_ties_out(one: Series, cell: Cell, settings: StereotypeSettings) -> bool:
+    """Whether ties count for nothing: in the two parts of CrowS-Pairs where its original script is followed."""
+    is_part = cell.group.get("split") in CROWS_PARTS
+    return is_part and settings.rounding is not None and one.rule != "forced_choice"
 
 
 def _share_neither(one: Series, cell: Cell, draws: Draws) -> Drawn:
@@ -189,11 +196,12 @@ def _method(
         if settings.neither:
             yield "neither is half a choice of each, and none of a related sentence"
     else:
-        yield f"{int((one.ties & rows).sum())} ties between stereotype and anti-stereotype count as anti-stereotype"
+        fate = "count as anti-stereotype"
+        if _leaves_ties_out(one, cell, settings):
+            fate = "are left out, as the original script does in this part"
+        yield f"{int((one.ties & rows).sum())} ties between stereotype and anti-stereotype {fate}"
     if settings.rounding is not None:
         yield f"scores rounded to {settings.rounding} decimals"
-        if measure == PAIR_MEASURE and "split" in cell.group:
-            yield "ties are left out, as the original script does in this part"
 
 
 def _differences(

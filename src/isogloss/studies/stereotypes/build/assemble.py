@@ -296,7 +296,8 @@ def settings(config: BuildConfig) -> object:
     """All that the card says: everything but where files lie."""
     places: dict[str, Any] = {name: {"wording"} for name in ("retrieval", "validation", "instances")}
     places["retrieval"] |= {"claims"}
-    places["instances"] |= {"both"}  # that, and who compares, is told by the tables
+    if not config.instances.both:  # what was made before there was such a key still holds
+        places["instances"] |= {"both"}
     claims = config.retrieval.claims
     unsaid = {**places, "unrelated": {"pool"}, "overlap": True, "comparison": True}
     said = config.model_dump(mode="json", exclude=unsaid)

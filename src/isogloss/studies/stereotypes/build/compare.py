@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isogloss.annotation import Field, Form
 from isogloss.construction import Sheet, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.errors import UndefinedError
+from isogloss.errors import SettingError, UndefinedError
 from isogloss.metrics import (
     bootstrap_counts,
     krippendorff_alpha,
@@ -83,6 +83,8 @@ def compare(workshop: Workshop) -> Tables:
 
     Raises
     ------
+    SettingError
+        If somebody would compare triples of a country for which they wrote.
     WaitingError
         While a pair has fewer answers than are needed.
     """
@@ -90,6 +92,7 @@ def compare(workshop: Workshop) -> Tables:
     if workshop.skip_people or not config.comparison.raters:
         return {"compared": [], "comparison": []}
     pairs = pairs_of(workshop)
+    check_comparers(config, pairs)
     given = answers(workshop, pairs)
     check_complete(workshop, pairs, given)
     comparison: Table = []
@@ -126,6 +129,18 @@ def pairs_of(workshop: Workshop) -> list[Pair]:
             for k, (one, other) in enumerate(zip(model, person, strict=False))
         ]
     return found
+
+
+def check_comparers(config: BuildConfig, pairs: Sequence[Pair]) -> None:
+    """Nobody judges triples of a country for which they wrote, also not who did so before. Raises SettingError."""
+    wrote = {(str(pair.person["country"]), str(pair.person["writer"])) for pair in pairs}
+    for country, raters in config.comparison.raters.items():
+        for rater in raters:
+            if (country, rater) in wrote:
+                raise SettingError(
+                    f"{rater!r} is named in comparison.raters.{country}, and has written triples of it; name another "
+                    "there"
+                )
 
 
 def answers(workshop: Workshop, pairs: Sequence[Pair]) -> Given:
@@ -259,6 +274,7 @@ def sheet(workshop: Workshop) -> Sheet:
         return Sheet(Form(task=TASK, title=TASK, instructions=(), language="en", shown=(), fields=()), {})
     claims = {str(row["id"]): row["claim"] for row in workshop.tables["validated"]}
     pairs = pairs_of(workshop)
+    check_comparers(config, pairs)
     forms: dict[str, Form] = {}
     rows: dict[str, list[Row]] = {}
     for country in config.countries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,14 @@ def writing_sheet(workshop: Workshop) -> Sheet:
     """
     config: BuildConfig = workshop.config
     asked = assigned(workshop)
-    forms: dict[str, Form] = {}
-    for country in config.countries:
-        for writer in config.instances.writers.get(country.code, ()):
-            if writer in asked:
-                forms.setdefault(writer, form_of(config, country))
-    if not forms:
-        return Sheet(form_of(config, config.countries[0]), {})
+    if not asked:
+        return Sheet(Form(task=TASK, title=TASK, instructions=(), language="en", shown=(), fields=()), {})
+    countries = {country.code: country for country in config.countries}
+    places = {str(row["id"]): str(row["country"]) for row in kept_rows(workshop)}
+    forms = {}
+    for writer, rows in asked.items():
+        n_rows = Counter(places[str(row["item_id"]).rpartition("/")[0]] for row in rows)
+        forms[writer] = form_of(config, countries[n_rows.most_common(1)[0][0]])  # one form, for most of the rows
     return Sheet(one_form(forms), asked)
 
 
@@ -81,18 +83,19 @@ def written(workshop: Workshop) -> Table:
 def assigned(workshop: Workshop) -> dict[str, list[Row]]:
     """Writer → rows to write. One writer has all rows of a stereotype, whatever other stereotypes come and go.
 
-    That is who has written some of them before, the first named where several have; otherwise a hash decides.
+    That is who has written most of them before, the first named of equals; where nobody has, a hash decides.
     """
     config: BuildConfig = workshop.config
     table = sorted(kept_rows(workshop), key=lambda row: str(row["id"]))
     check_writers(workshop, {str(row["country"]) for row in table})
-    began = {(rating.item_id.rpartition("/")[0], rating.rater) for rating in workshop.ratings(TASK)}
+    n_written = Counter((rating.item_id.rpartition("/")[0], rating.rater) for rating in workshop.ratings(TASK))
     found: dict[str, list[Row]] = {}
     for row in table:
         id, code = str(row["id"]), str(row["country"])
         writers = config.instances.writers[code]
-        drawn = min(writers, key=lambda writer: content_id(["writes", id, writer]))
-        writer = next((one for one in writers if (id, one) in began), drawn)
+        writer = max(writers, key=lambda one: n_written[id, one])
+        if not n_written[id, writer]:
+            writer = min(writers, key=lambda one: content_id(["writes", id, one]))
         found.setdefault(writer, []).extend(
             {"item_id": row_id(row, number), "category": category_words(config, str(row["category"]), code),
              "group": row["group"], "claim": row["claim"], "number": number}
@@ -153,9 +156,7 @@ def check_writers(workshop: Workshop, countries: set[str]) -> None:
                     f"writers don't judge what is written, so name another in instances.writers.{country}"
                 )
     if countries:
-        comparers = [person for people in config.comparison.raters.values() for person in people]
-        reviewers = (config.review.coordinator, config.review.owner)
-        check_judges(workshop, {**config.validation.raters, "comparison": comparers, "review": reviewers})
+        check_judges(workshop, {**config.validation.raters, "review": (config.review.coordinator, config.review.owner)})
 
 
 def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> None:
@@ -165,7 +166,7 @@ def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> Non
     ----------
     workshop : Workshop
     judges : mapping of str to sequence of str
-        Country, "comparison" or "review" → codes.
+        Country, or "review" → codes.
 
     Raises
     ------
@@ -175,7 +176,7 @@ def check_judges(workshop: Workshop, judges: Mapping[str, Sequence[str]]) -> Non
     for where, people in judges.items():
         for person in people:
             if person in wrote:
-                setting = where if where in ("comparison", "review") else f"validation.raters.{where}"
+                setting = "review" if where == "review" else f"validation.raters.{where}"
                 raise SettingError(
                     f"{person!r} is named in {setting}, and has written triples before; who writes doesn't judge what "
                     "is written, so name another there"
