@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
+from typing import TypeVar
 
 from isogloss.errors import SettingError, UnknownNameError
 
@@ -21,6 +23,7 @@ _CODES = """
     RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV
     TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
 """
+T = TypeVar("T")
 COUNTRY_CODES = frozenset(_CODES.split())
 
 HINT = "a code that isn't in ISO 3166-1 needs a places file (columns 'code' and 'name')"
@@ -114,6 +117,11 @@ def language_tag(text: str) -> str:
     if found["region"]:
         parts.append(found["region"].upper())
     return "-".join(parts) + found["variants"].lower() + found["private"].lower()
+
+
+def by_language(table: Mapping[str, T], tag: str) -> T | None:
+    """What a table has for a BCP 47 tag or its main part; None where it has nothing (or something empty) for either."""
+    return table.get(tag) or table.get(tag.split("-")[0]) or None
 
 
 def _codes_of_name(name: str) -> set[str]:

@@ -180,10 +180,15 @@ def check_models(
     n_scored = sum(stage.n_questions for kind, stage in stages.items() if kind.endswith(SCORED))
     plan = Plan(0, n_questions, n_questions - n_scored, n_scored)
     for name in job.spec.models:
-        settings = config.settings(parse_name(name).full, base_url=base_url)
-        model = foretell(name, environment=environment, settings=settings)
+        model = foretold(name, config, environment, base_url=base_url)
         _check_needs(job, model)
         check_abilities(model, plan, job.spec.sampling, batch=batch)
+
+
+def foretold(name: str, config: Config, environment: Mapping[str, str], *, base_url: str | None) -> Able:
+    """What can be known of a model without a key, under the terms that the configuration says."""
+    settings = config.settings(parse_name(name).full, base_url=base_url)
+    return foretell(name, environment=environment, settings=settings)
 
 
 def _informants(

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.api.asking import DEFAULT_CONNECTIONS, check_prices, informant_of, patience_of
+from isogloss.api.asking import DEFAULT_CONNECTIONS, check_prices, foretold, informant_of, patience_of
 from isogloss.api.built import Build, construction_of
 from isogloss.api.job import find_study
 from isogloss.construction import Construction
 from isogloss.errors import DataError, SettingError
-from isogloss.models import foretell, parse_name
+from isogloss.models import parse_name
 from isogloss.models.config import Config, read_config
 from isogloss.models.prices import price_of
 from isogloss.records import Price
@@ -28,7 +28,7 @@ from isogloss.store import Ledger
 from isogloss.study import Study
 
 if TYPE_CHECKING:
-    from isogloss.models.model import Able, Model
+    from isogloss.models.model import Model
 
 EXAMPLE = "config.toml"
 """What an example configuration is called in a folder."""
@@ -150,13 +150,6 @@ def build_dataset(
     return opened
 
 
-def _foretold(name: str, terms: Config, environment: Mapping[str, str], *, base_url: str | None) -> Able | None:
-    """What is known of a model before it is opened; None of one made by hand, whose name names no provider."""
-    if "/" not in name:
-        return None
-    return foretell(name, environment=environment, settings=terms.settings(parse_name(name).full, base_url=base_url))
-
-
 def _checked(construction: Construction, path: Path, warn: Callable[[str], None], *, skip_people: bool) -> Any:
     """The configuration, after a look at all that later steps need."""
     config = construction.read_config(path)
@@ -226,5 +219,6 @@ def preview(
     bench = Bench(
         construction, _checked(construction, path, warn, skip_people=skip_people), BuildFolder(out), skip_people, seed
     )
-    check_models(bench, lambda name: _foretold(name, terms, variables, base_url=base_url))
+    # A name without a provider is of a model made by hand, of which nothing is known here.
+    check_models(bench, lambda name: foretold(name, terms, variables, base_url=base_url) if "/" in name else None)
     return prospects(bench, lambda name: _price(name, terms, variables, base_url=base_url))

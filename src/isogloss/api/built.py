@@ -128,7 +128,8 @@ class Build:
         by_task = {sheet.form.task: (step, sheet) for step, sheet in found}
         answered: dict[str, defaultdict[str, set[str]]] = {}
         paths = [*map(Path, files)]
-        self._read_sheets(paths, by_task, answered)  # what one sheet lacks may stand in another
+        if len(paths) > 1:
+            self._read_sheets(paths, by_task, answered)  # what one sheet lacks may stand in another
         read = self._read_sheets(paths, by_task, answered)
         with self.folder.locked():
             self.folder.add_ratings([rating for _, ratings in read for rating in ratings])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -136,10 +136,9 @@ def _finish(opened: Build, *, json: bool) -> None:
 
 def _preview(found: Sequence[Prospect], *, json: bool, skip_people: bool) -> None:
     """Which steps are done, due or waiting, and what they would ask at most."""
-    by_model: dict[str, Load] = {}
-    for prospect in found:
-        for load in prospect.loads or ():
-            by_model[load.model] = by_model[load.model] + load if load.model in by_model else load
+    from isogloss.run.build import by_model
+
+    loads = by_model(load for prospect in found for load in prospect.loads or ())
     unknown = [prospect.step.name for prospect in found if prospect.loads is None]
     if json:
         say_json(
@@ -148,14 +147,14 @@ def _preview(found: Sequence[Prospect], *, json: bool, skip_people: bool) -> Non
                 "at_most": {
                     one.step.name: None if one.loads is None else [_named(load) for load in one.loads] for one in found
                 },
-                "by_model": [_named(load) for load in by_model.values()],
-                "in_all": _cells(reduce(add, by_model.values())) if by_model else None,
+                "by_model": [_named(load) for load in loads],
+                "in_all": _cells(reduce(add, loads)) if loads else None,
                 "not_yet_known": unknown,
             }
         )
     else:
-        _print(found, by_model, unknown, skip_people=skip_people)
-    for load in by_model.values():
+        _print(found, loads, unknown, skip_people=skip_people)
+    for load in loads:
         if load.cost is None:
             note(
                 f"the price of {load.model} isn't known; put input_price and output_price under "
@@ -164,9 +163,7 @@ def _preview(found: Sequence[Prospect], *, json: bool, skip_people: bool) -> Non
     note("nothing was done or asked")
 
 
-def _print(
-    found: Sequence[Prospect], by_model: Mapping[str, Load], unknown: Sequence[str], *, skip_people: bool
-) -> None:
+def _print(found: Sequence[Prospect], by_model: Sequence[Load], unknown: Sequence[str], *, skip_people: bool) -> None:
     width = _width([prospect.step.name for prospect in found])
     for step, state, loads in found:
         who = "without people" if step.by == "people" and skip_people else f"by {step.who}"
@@ -176,9 +173,9 @@ def _print(
             say(_line("", "", _words(load), width=width))
     if not by_model:
         return
-    for load in by_model.values() if len(by_model) > 1 else ():
+    for load in by_model if len(by_model) > 1 else ():
         say(_words(load))
-    say(_words(reduce(add, by_model.values())._replace(model="in all")))
+    say(_words(reduce(add, by_model)._replace(model="in all")))
     if unknown:
         say(f"not in it, for it isn't known yet: {', '.join(unknown)}")
 

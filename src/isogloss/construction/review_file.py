@@ -92,6 +92,16 @@ def read_pairs(path: Path, allowed: Sequence[str]) -> dict[tuple[str, str], str]
     return found
 
 
+def of_absent(decided: Mapping[tuple[str, str], str], listed: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
+    """Rows for decisions on pairs that aren't listed, as one of them isn't there at present: kept for when it is."""
+    there = {(str(row["a_id"]), str(row["b_id"])) for row in listed}
+    return [
+        {"a_id": a, "b_id": b, "decision": decision}
+        for (a, b), decision in decided.items()
+        if (a, b) not in there and (b, a) not in there
+    ]
+
+
 def _both(where: str, about: Sequence[str], said: tuple[str, str]) -> DataError:
     ids, (one, other) = " and ".join(about), sorted(said)
     return DataError(f"{where}: {ids} called {one!r} in one row and {other!r} in another; keep one of them")

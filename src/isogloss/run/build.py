@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -146,7 +146,8 @@ def check_models(bench: Bench, able: Callable[[str], Able | None]) -> None:
         For a name that is unknown, terms or files that are lacking, a grammar that a model hasn't.
     """
     for step in bench.construction.steps:
-        for name, constrained in {} if bench.is_done(step) else step.models(bench.config).items():
+        models = step.models(bench.config)
+        for name, constrained in models.items() if models and not bench.is_done(step) else ():
             model = able(name)
             if model is not None and not model.abilities.grammar and constrained:
                 raise AbilityError(
@@ -285,16 +286,23 @@ def prospects(bench: Bench, price_of: Callable[[str], Price | None]) -> list[Pro
 
 def loads_of(requests: Sequence[Requests], price_of: Callable[[str], Price | None]) -> list[Load]:
     """Calls, tokens and cost of what a step would ask, a load for each model."""
-    loads: dict[str, Load] = {}
+    loads = []
     for model, prompts, times, max_tokens in requests:
         n_calls = len(prompts) * times
         tokens_in = reduce(add, map(prompt_tokens, prompts), NOTHING).times(times)
         tokens_out = n_calls * (max_tokens or TOKENS_WITHOUT_LIMIT)
         price = price_of(model)
         cost = None if price is None else price.cost(tokens_in.high, tokens_out)
-        load = Load(model, n_calls, tokens_in, tokens_out, cost)
-        loads[model] = loads[model] + load if model in loads else load
-    return [load for load in loads.values() if load.n_calls]
+        loads.append(Load(model, n_calls, tokens_in, tokens_out, cost))
+    return [load for load in by_model(loads) if load.n_calls]
+
+
+def by_model(loads: Iterable[Load]) -> list[Load]:
+    """One load a model: their sums."""
+    found: dict[str, Load] = {}
+    for load in loads:
+        found[load.model] = found[load.model] + load if load.model in found else load
+    return list(found.values())
 
 
 def _all_are_back(bench: Bench, step: Step, tables: Tables) -> bool:

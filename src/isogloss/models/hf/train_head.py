@@ -141,7 +141,7 @@ def fit(training: Examples, stopping: Examples, *, seed: int) -> tuple[Weights, 
             optimizer.zero_grad()
             seen = torch.rand(len(chosen), len(mean), generator=stream) >= _DROPPED
             features = training.features[chosen] * seen / (1 - _DROPPED)
-            _loss(weights, features, training.classes[chosen]).backward()  # type: ignore[no-untyped-call]
+            _loss(weights, features, training.classes[chosen]).backward()  # type: ignore[no-untyped-call]  # torch says no types of it
             optimizer.step()
         with torch.no_grad():
             loss = float(_loss(weights, stopping.features, stopping.classes))

@@ -14,7 +14,7 @@ from isogloss.construction.pipeline import Row
 from isogloss.reports.numbers import DASH, format_number
 from isogloss.studies.stereotypes.build.people import words_for
 from isogloss.studies.stereotypes.build.people_writing import by_model
-from isogloss.studies.stereotypes.build.report_tables import real
+from isogloss.studies.stereotypes.build.report_cells import listed, real
 from isogloss.studies.stereotypes.build.retrieve import wording_for
 from isogloss.studies.stereotypes.build.validate import COMMON
 from isogloss.studies.stereotypes.build.write import wording_of
@@ -198,11 +198,6 @@ def source_rows(validated: Iterable[Row]) -> list[list[str]]:
         [name, f"{of['brought']:,}", f"{of['alone']:,}", f"{of['kept']:,} of {of['rated']:,}" if of["rated"] else DASH]
         for name, of in sorted(counts.items())
     ]
-
-
-def listed(value: object) -> list[Any]:
-    """A cell that is a list; empty for any other."""
-    return value if isinstance(value, list) else []
 
 
 def agreement_rows(agreement: Iterable[Row]) -> list[list[str]]:

@@ -17,21 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isogloss.annotation import Field, Form
 from isogloss.construction import Sheet, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.errors import SettingError, UndefinedError
-from isogloss.metrics import (
-    bootstrap_counts,
-    krippendorff_alpha,
-    pairwise_agreement,
-    percentile_interval,
-    resampled_sums,
-)
+from isogloss.errors import SettingError
+from isogloss.metrics import bootstrap_counts, percentile_interval, ratio, resampled_sums
 from isogloss.prompts import seeded_order
 from isogloss.records import content_id
 from isogloss.studies.stereotypes.build.people import (
     TEXTS,
     Left,
+    agreement_of,
     category_words,
-    one_form,
+    count_left,
+    nobody,
+    sheet_of,
     waiting,
     wording_files,
     words_for,
@@ -166,10 +163,7 @@ def check_complete(workshop: Workshop, pairs: Sequence[Pair], given: Given) -> N
         if not n_short:
             continue
         more.append(f"fewer than {needed} answers to {n_short:,} of {len(said):,} pairs of {country}")
-        for rater in raters:
-            before = left.get(rater, Left(0, 0))
-            n_left = sum(rater not in one for one in said)
-            left[rater] = Left(before.n_left + n_left, before.n_rows + len(said))
+        count_left(left, raters, said)
     if more:
         raise waiting(TASK, left, workshop.folder, more=more)
 
@@ -214,8 +208,6 @@ def interval(pairs: Sequence[Pair], given: Given, seed: int) -> tuple[float | No
 
     Stereotypes are drawn, not judgements: those of one pair, or of one stereotype, aren't independent.
     """
-    import numpy as np
-
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for pair in pairs:
         said = Counter(given[pair.id].values())
@@ -225,8 +217,7 @@ def interval(pairs: Sequence[Pair], given: Given, seed: int) -> tuple[float | No
     if sum(n > 0 for _, n in sums.values()) < 2:
         return None, None
     totals = resampled_sums(bootstrap_counts(len(sums), N_RESAMPLES, seed), list(sums.values()))  # (1 + n_resamples, 2)
-    shares = np.divide(totals[1:, 0], totals[1:, 1], out=np.full(N_RESAMPLES, np.nan), where=totals[1:, 1] > 0)
-    low, high = (float(end) for end in percentile_interval(shares, CONFIDENCE))
+    low, high = map(float, percentile_interval(ratio(totals[1:, 0], totals[1:, 1]), CONFIDENCE))
     return (None, None) if math.isnan(low) else (low, high)
 
 
@@ -238,15 +229,10 @@ def agreement(said: Sequence[Sequence[str | None]]) -> tuple[float | None, float
     said : sequence of sequences, shape (n_pairs, n_raters)
         One of `ANSWERS`; None from who can't tell or wasn't needed.
     """
+    if not said:
+        return None, None, "undefined: there is no pair"
     table = [[math.nan if one is None else float(ANSWERS.index(one)) for one in row] for row in said]
-    if not any(math.isfinite(value) for row in table for value in row):
-        return None, None, "undefined: nobody could tell" if table else "undefined: there is no pair"
-    percent = None
-    try:
-        percent = 100 * pairwise_agreement(table)
-        return percent, krippendorff_alpha(table, level="nominal"), ""
-    except UndefinedError as error:
-        return percent, None, str(error).partition(" is ")[2]
+    return agreement_of(table, "nominal")
 
 
 def tell(workshop: Workshop, row: Row) -> None:
@@ -271,22 +257,15 @@ def sheet(workshop: Workshop) -> Sheet:
     config: BuildConfig = workshop.config
     raters_of = config.comparison.raters
     if not raters_of:
-        return Sheet(Form(task=TASK, title=TASK, instructions=(), language="en", shown=(), fields=()), {})
+        return nobody(TASK)
     claims = {str(row["id"]): row["claim"] for row in workshop.tables["validated"]}
     pairs = pairs_of(workshop)
     check_comparers(config, pairs)
-    forms: dict[str, Form] = {}
-    rows: dict[str, list[Row]] = {}
-    for country in config.countries:
-        mine = [
-            shown_row(pair, claims.get(str(pair.model["stereotype_id"])), config)
-            for pair in pairs
-            if pair.model["country"] == country.code
-        ]
-        for rater in raters_of.get(country.code, ()):
-            forms.setdefault(rater, form_of(config, country))
-            rows.setdefault(rater, []).extend(mine)
-    return Sheet(one_form(forms), rows)
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for pair in pairs:
+        claim = claims.get(str(pair.model["stereotype_id"]))
+        rows[str(pair.model["country"])].append(shown_row(pair, claim, config))
+    return sheet_of(config, raters_of, rows, form_of)
 
 
 def shown_row(pair: Pair, claim: Any, config: BuildConfig) -> Row:

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from isogloss.errors import SettingError
 from isogloss.files import whole_file
-from isogloss.locale import language_tag
+from isogloss.locale import by_language, language_tag
 from isogloss.records import Record
 from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.build.wording import Wanted
@@ -43,7 +43,7 @@ class Named(Record):
         """The words for a language (its main tag does), or none."""
         if isinstance(self.words, str):
             return self.words
-        return self.words.get(language) or self.words.get(language.split("-")[0], "")
+        return by_language(self.words, language) or ""
 
 
 def _named(value: object) -> object:

@@ -8,36 +8,31 @@ from typing import TYPE_CHECKING
 
 from isogloss.construction import Table as Rows
 from isogloss.construction.pipeline import Row
-from isogloss.reports import Chart, Column, Panel, Prose, Section, Table
+from isogloss.reports import Chart, Panel, Prose, Section
 from isogloss.reports.charts import Dot, heat_map, interval_plot
 from isogloss.reports.numbers import format_number
 from isogloss.studies.stereotypes.build.card import rule_words
+from isogloss.studies.stereotypes.build.report_cells import count_of, plain_rows, real, whole
 from isogloss.studies.stereotypes.build.report_tables import (
     agreement_counts,
     agreement_table,
     asking_table,
     borderline_table,
+    comparison_table,
     corrections_table,
-    count_of,
     counts_table,
-    estimate_of,
     examples_table,
-    folded_if_long,
     groups_table,
     merged_list,
     merges_table,
     model_overlap_table,
     model_rates_table,
     overlap_table,
-    place_of,
-    plain_rows,
     rates_table,
-    real,
     rejects_table,
     review_table,
     sets_table,
     unseen_table,
-    whole,
 )
 from isogloss.studies.stereotypes.pictures import Round, Unseen, saturation_curves
 
@@ -189,36 +184,6 @@ def rates_chart(rows: Rows | None, names: Mapping[str, str]) -> Chart | None:
         "interval.",
         below=(f"Not drawn, but in the table: {', '.join(codes[MOST_PANELS:])}.",) if codes[MOST_PANELS:] else (),
     )
-
-
-def comparison_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
-    """Whose triples people hold for better, blind, by country and category, and how far they agree."""
-    if not rows:
-        return None
-    counts = ("n_pairs", "n_judgements", "n_model", "n_person", "n_same", "n_cannot_tell")
-    titles = ("pairs", "judgements", "model’s better", "person’s better", "no difference", "can’t tell")
-    columns = (
-        Column("country"), Column("category"), *(Column(title, "count") for title in titles),
-        Column("share for the model’s", "estimate"), Column("percent", "number"),
-        Column("Krippendorff’s α", "signed"), Column("why no α"),
-    )  # fmt: skip
-    body = []
-    for row in rows:
-        n_decided = (whole(row["n_model"]) or 0) + (whole(row["n_person"]) or 0)
-        share = estimate_of("model_share", real(row["model_share"]), row, n_decided)
-        body.append(
-            (place_of(row, names), str(row["category"] or "all"), *(whole(row[key]) for key in counts), share,
-             real(row["percent"]), real(row["alpha"]), str(row["reason"]) or None)
-        )  # fmt: skip
-    note = (
-        "Each pair is a triple by a model and one by a person, of one stereotype, shown as A and B without a word on "
-        "who wrote which. Share for the model’s: of the judgements that hold one of the two for better. 0.5 (50 %) "
-        "says that neither is preferred, more that the model’s are. Small figures are a 95 % interval: bootstrap over "
-        "stereotypes, 2,000 draws; with few stereotypes it is too narrow, and with one there is none. Percent: pairs "
-        "of raters of one pair of triples that said the same. α is nominal."
-    )
-    title = "Written by models, written by people"
-    return folded_if_long(Table("comparison", title, columns, tuple(body), note=note))
 
 
 def overlap_chart(rows: Rows | None, names: Mapping[str, str]) -> Chart | None:

@@ -24,7 +24,7 @@ from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.content_words import name_words
 from isogloss.construction.opposites import may_be_opposed
 from isogloss.construction.pipeline import Row
-from isogloss.construction.review_file import read_pairs, write_review
+from isogloss.construction.review_file import of_absent, read_pairs, write_review
 from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold, linked
 from isogloss.errors import DataError
 from isogloss.metrics import chao1
@@ -123,7 +123,7 @@ def merge(workshop: Workshop) -> Tables:
     )
     listed.sort(key=lambda row: (row["merged"], -float(str(row["similarity"])), str(row["a_id"]), str(row["b_id"])))
     shown = [{**row, "merged": "yes" if row["merged"] else "no"} for row in listed]
-    if absent := _of_absent(decided, listed):
+    if absent := of_absent(decided, listed):
         workshop.tell(f"{len(absent):,} decisions in {REVIEW} are on claims that aren't there, or are never compared")
     write_review(review, [*shown, *absent], REVIEW_COLUMNS)
     return {
@@ -144,12 +144,6 @@ def _why_nothing(log: Table) -> str:
         "larger retrieval.max_tokens where they were truncated, or retrieval.constrained = true where the model has a "
         "grammar"
     )
-
-
-def _of_absent(decided: Decisions, listed: Table) -> Table:
-    """Decisions on pairs of which one claim isn't there at present: kept, for when it is again."""
-    there = {(str(row["a_id"]), str(row["b_id"])) for row in listed}
-    return [{"a_id": a, "b_id": b, "decision": word} for (a, b), word in decided.items() if (a, b) not in there]
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[str, ...], list[Row]]:

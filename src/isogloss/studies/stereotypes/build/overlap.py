@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isogloss.construction import Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.construction.review_file import read_pairs, write_review
+from isogloss.construction.review_file import of_absent, read_pairs, write_review
 from isogloss.construction.similarity import check_encoder, fold
 from isogloss.errors import SettingError
 from isogloss.studies.stereotypes.build.claims import Claim, documented_claims, own_claim, read_set
@@ -24,7 +24,6 @@ from isogloss.studies.stereotypes.build.matching import (
     DIFFERENT,
     SAME,
     Bench,
-    Decisions,
     Encoded,
     Match,
     shown,
@@ -80,7 +79,7 @@ def overlap(workshop: Workshop) -> Tables:
         matched += [line(one, one.a.place, name) for one in shown(matches)]
         other_sets += set_rows(name, claims, matches, config)
         workshop.tell(f"{name}: {len(theirs):,} claims compared with {len(claims):,} stereotypes")
-    write_review(path, [*matched, *lost(decided, matched)], COLUMNS)
+    write_review(path, [*matched, *of_absent(decided, matched)], COLUMNS)
     return {
         "overlap_countries": country_rows(claims, pairs, config),
         "overlap_groups": group_rows(bench, everything),
@@ -142,13 +141,6 @@ def line(match: Match, a: str, b: str) -> Row:
         "category": match.a.category, "similarity": match.similarity, "group_similarity": match.group_similarity,
         "found": match.is_same, "decision": match.decision,
     }  # fmt: skip
-
-
-def lost(decided: Decisions, matched: Table) -> Table:
-    """Decisions on pairs of which one isn't there at present: kept in the file, for when it is again."""
-    known = {(row["a_id"], row["b_id"]) for row in matched}
-    known |= {(b, a) for a, b in known}
-    return [{"a_id": a, "b_id": b, "decision": decision} for (a, b), decision in decided.items() if (a, b) not in known]
 
 
 def country_rows(claims: Sequence[Claim], pairs: Mapping[tuple[str, str], Overlapping], config: BuildConfig) -> Table:

@@ -1,15 +1,18 @@
-"""What the steps for people share: the words of their forms, and the message that says who is waited for."""
+"""What the steps for people share: words of forms, sheets, agreement, the message that says who is waited for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from isogloss.annotation import Form
-from isogloss.construction import WaitingError
-from isogloss.errors import SettingError
+from isogloss.construction import Sheet, WaitingError
+from isogloss.construction.pipeline import Row
+from isogloss.errors import SettingError, UndefinedError
+from isogloss.metrics import krippendorff_alpha, pairwise_agreement
 from isogloss.prompts import Template
 from isogloss.studies.stereotypes.build.wording import own_files, wanted_for
 from isogloss.studies.stereotypes.wording_file import shipped, table_of
@@ -130,11 +133,64 @@ WITHOUT_PEOPLE = {
 """Task → what helps who has no people for it; `--skip-people` for any other."""
 
 
+def nobody(task: str) -> Sheet:
+    """The sheet of a step in which nobody is asked; no words for it are looked up."""
+    return Sheet(Form(task=task, title=task, instructions=(), language="en", shown=(), fields=()), {})
+
+
+def sheet_of(
+    config: BuildConfig, raters: Mapping[str, Sequence[str]], rows: Mapping[str, Sequence[Row]],
+    form_of: Callable[[BuildConfig, Country], Form],
+) -> Sheet:  # fmt: skip
+    """Each rater is asked about all rows of their countries, in the form of the first of these.
+
+    Parameters
+    ----------
+    raters, rows : mapping
+        Country → who is asked, and about what.
+    """
+    forms: dict[str, Form] = {}
+    asked: dict[str, list[Row]] = {}
+    for country in config.countries:
+        for rater in raters.get(country.code, ()):
+            forms.setdefault(rater, form_of(config, country))
+            asked.setdefault(rater, []).extend(rows.get(country.code, ()))
+    return Sheet(one_form(forms), asked)
+
+
+def agreement_of(
+    table: Sequence[Sequence[float]], level: Literal["ordinal", "nominal"]
+) -> tuple[float | None, float | None, str]:
+    """Percent agreement, Krippendorff's alpha, and why there is none of them.
+
+    Parameters
+    ----------
+    table : sequence of sequences, shape (n_items, n_raters)
+        NaN where a rater gave none.
+    """
+    percent = None
+    if not any(math.isfinite(value) for row in table for value in row):
+        return None, None, "undefined: nobody could tell"
+    try:
+        percent = 100 * pairwise_agreement(table)
+        return percent, krippendorff_alpha(table, level=level), ""
+    except UndefinedError as error:
+        return percent, None, str(error).partition(" is ")[2]
+
+
 class Left(NamedTuple):
     """How much one person still has to do."""
 
     n_left: int
     n_rows: int
+
+
+def count_left(left: dict[str, Left], raters: Sequence[str], said: Sequence[Collection[str]]) -> None:
+    """Add to what each rater still has to do: those of the rows that they aren't among who answered."""
+    for rater in raters:
+        before = left.get(rater, Left(0, 0))
+        n_left = sum(rater not in one for one in said)
+        left[rater] = Left(before.n_left + n_left, before.n_rows + len(said))
 
 
 def waiting(task: str, left: Mapping[str, Left], folder: Path, *, more: Sequence[str] = ()) -> WaitingError:

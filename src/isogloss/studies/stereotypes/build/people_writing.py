@@ -11,7 +11,7 @@ from isogloss.construction import Sheet, Table, Workshop
 from isogloss.construction.pipeline import Row
 from isogloss.errors import SettingError
 from isogloss.records import content_id
-from isogloss.studies.stereotypes.build.people import TEXTS, Left, category_words, one_form, waiting, words_for
+from isogloss.studies.stereotypes.build.people import TEXTS, Left, category_words, nobody, one_form, waiting, words_for
 
 if TYPE_CHECKING:
     from isogloss.studies.stereotypes.build.config import BuildConfig, Country
@@ -34,7 +34,7 @@ def writing_sheet(workshop: Workshop) -> Sheet:
     config: BuildConfig = workshop.config
     asked = assigned(workshop)
     if not asked:
-        return Sheet(Form(task=TASK, title=TASK, instructions=(), language="en", shown=(), fields=()), {})
+        return nobody(TASK)
     countries = {country.code: country for country in config.countries}
     places = {str(row["id"]): str(row["country"]) for row in kept_rows(workshop)}
     forms = {}

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
 from isogloss.construction import Table as Rows
 from isogloss.construction.pipeline import Row
-from isogloss.records import Estimate
 from isogloss.reports import Column, Table
 from isogloss.reports.sections import Cell
+from isogloss.studies.stereotypes.build.report_cells import (
+    MOST_ROWS,
+    cut_words,
+    estimate_of,
+    folded_if_long,
+    listed,
+    place_of,
+    real,
+    text_of,
+    whole,
+)
 
 Body: TypeAlias = "list[tuple[Cell, ...]]"
 
 MOST_EXAMPLES = 5
 """Triples shown of a country."""
-MOST_ROWS = 500
-"""Rows of a list that can grow with the data; the tables beside the report hold all."""
-LONG = 30
 WARNING = (
     "Content warning: these sentences are stereotypes, some of them hurtful. They are shown so that they can be "
     "checked, not because they are true."
@@ -244,6 +251,36 @@ def _pattern_order(pattern: str) -> tuple[float, float]:
     return (-float(second), -float(first)) if first.isdigit() and second.isdigit() else (1.0, 0.0)
 
 
+def comparison_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
+    """Whose triples people hold for better, blind, by country and category, and how far they agree."""
+    if not rows:
+        return None
+    counts = ("n_pairs", "n_judgements", "n_model", "n_person", "n_same", "n_cannot_tell")
+    titles = ("pairs", "judgements", "model’s better", "person’s better", "no difference", "can’t tell")
+    columns = (
+        Column("country"), Column("category"), *(Column(title, "count") for title in titles),
+        Column("share for the model’s", "estimate"), Column("percent", "number"),
+        Column("Krippendorff’s α", "signed"), Column("why no α"),
+    )  # fmt: skip
+    body = []
+    for row in rows:
+        n_decided = (whole(row["n_model"]) or 0) + (whole(row["n_person"]) or 0)
+        share = estimate_of("model_share", real(row["model_share"]), row, n_decided)
+        body.append(
+            (place_of(row, names), str(row["category"] or "all"), *(whole(row[key]) for key in counts), share,
+             real(row["percent"]), real(row["alpha"]), str(row["reason"]) or None)
+        )  # fmt: skip
+    note = (
+        "Each pair is a triple by a model and one by a person, of one stereotype, shown as A and B without a word on "
+        "who wrote which. Share for the model’s: of the judgements that hold one of the two for better. 0.5 (50 %) "
+        "says that neither is preferred, more that the model’s are. Small figures are a 95 % interval: bootstrap over "
+        "stereotypes, 2,000 draws; with few stereotypes it is too narrow, and with one there is none. Percent: pairs "
+        "of raters of one pair of triples that said the same. α is nominal."
+    )
+    title = "Written by models, written by people"
+    return folded_if_long(Table("comparison", title, columns, tuple(body), note=note))
+
+
 # --- triples ----------------------------------------------------------------------------------------------------------
 
 
@@ -380,63 +417,3 @@ def sets_table(rows: Rows | None, names: Mapping[str, str]) -> Table | None:
 
 def _part(n: int, of: int) -> float | None:
     return n / of if of else None
-
-
-# --- cells ------------------------------------------------------------------------------------------------------------
-
-
-def estimate_of(measure: str, value: float | None, row: Row, n: int) -> Estimate:
-    """A number of a table with its interval, as the report prints it."""
-    return Estimate(
-        study="stereotypes", measure=measure, value=value if n else None, low=real(row.get("low")) if n else None,
-        high=real(row.get("high")) if n else None, n_items=n, n_answers=n, n_scored=n, method="",
-    )  # fmt: skip
-
-
-def place_of(row: Row, names: Mapping[str, str]) -> str:
-    """The country of a row in words; "all" where it has none."""
-    code = str(row.get("country") or "")
-    return names.get(code, code) or "all"
-
-
-def whole(value: object) -> int | None:
-    """A cell that is a number as a whole one."""
-    return int(value) if isinstance(value, int | float) else None
-
-
-def real(value: object) -> float | None:
-    """A cell that is a number."""
-    return float(value) if isinstance(value, int | float) else None
-
-
-def text_of(value: object) -> str:
-    """A cell as text; None is empty."""
-    return "" if value is None else str(value)
-
-
-def listed(value: object) -> list[Any]:
-    """A cell that is a list; empty for any other."""
-    return value if isinstance(value, list) else []
-
-
-def count_of(number: int, noun: str) -> str:
-    """`1 call`, `1,240 calls`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def cut_words(rows: Sequence[Row]) -> str:
-    """What is said where a list is cut."""
-    rest = len(rows) - MOST_ROWS
-    return f" {rest:,} more are left out here; the folder tables holds all." if rest > 0 else ""
-
-
-def folded_if_long(table: Table) -> Table:
-    """A long table is shown closed."""
-    if len(table.rows) <= LONG:
-        return table
-    return Table(table.id, table.title, table.columns, table.rows, note=table.note, caption=table.caption, folded=True)
-
-
-def plain_rows(rows: Rows) -> tuple[dict[str, Cell], ...]:
-    """Rows as the data behind a figure."""
-    return tuple({key: cell for key, cell in row.items() if isinstance(cell, str | int | float | None)} for row in rows)

@@ -21,6 +21,7 @@ from isogloss.construction.content_words import Vocabulary, function_words
 from isogloss.construction.pipeline import Row
 from isogloss.construction.similarity import FloatArray, check_encoder, encode, fold
 from isogloss.errors import DataError, SettingError
+from isogloss.locale import by_language
 from isogloss.prompts import seeded_positions
 from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.build.people import TEXTS
@@ -121,10 +122,10 @@ def pool_of(config: BuildConfig, language: str) -> Pool:
         return Pool(f"isogloss {path.stem}", path, read_pool(path), "")
     if isinstance(given, Path):
         return Pool(given.name, given, read_pool(given), config.unrelated.licence)
-    tag = next((tag for tag in (language, language.split("-")[0]) if tag in given), None)
-    if tag is None:
+    own = by_language(given, language)
+    if own is None:
         raise SettingError(f"unrelated.pool has no file for {language!r}; it has {', '.join(sorted(given))}")
-    return Pool(given[tag].name, given[tag], read_pool(given[tag]), config.unrelated.licence)
+    return Pool(own.name, own, read_pool(own), config.unrelated.licence)
 
 
 def read_pool(path: Path) -> tuple[str, ...]:

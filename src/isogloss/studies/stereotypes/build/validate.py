@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,18 @@ from isogloss.annotation import Field, Form
 from isogloss.annotation.raters import RaterFacts, describe, rater_facts
 from isogloss.construction import Sheet, Step, Table, Tables, Workshop
 from isogloss.construction.pipeline import Row
-from isogloss.errors import SettingError, UndefinedError
-from isogloss.metrics import krippendorff_alpha, pairwise_agreement, wilson_interval
-from isogloss.studies.stereotypes.build.people import Left, category_words, one_form, waiting, wording_files, words_for
+from isogloss.errors import SettingError
+from isogloss.metrics import wilson_interval
+from isogloss.studies.stereotypes.build.people import (
+    Left,
+    agreement_of,
+    category_words,
+    count_left,
+    sheet_of,
+    waiting,
+    wording_files,
+    words_for,
+)
 from isogloss.studies.stereotypes.build.people_writing import check_judges
 
 if TYPE_CHECKING:
@@ -96,18 +105,14 @@ def sheet(workshop: Workshop) -> Sheet:
     table = workshop.tables["stereotypes"]
     raters = raters_of(config, table)
     check_judges(workshop, raters)
-    forms: dict[str, Form] = {}
-    rows: dict[str, list[Row]] = {}
-    for country in config.countries:
-        mine: list[Row] = [
-            {"item_id": row["id"], "category": category_words(config, str(row["category"]), country.code),
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for row in table:
+        code = str(row["country"])
+        rows[code].append(
+            {"item_id": row["id"], "category": category_words(config, str(row["category"]), code),
              "group": row["group"], "claim": row["claim"]}
-            for row in table if row["country"] == country.code
-        ]  # fmt: skip
-        for rater in raters.get(country.code, ()):
-            forms.setdefault(rater, form_of(config, country))
-            rows.setdefault(rater, []).extend(mine)
-    return Sheet(one_form(forms), rows)
+        )  # fmt: skip
+    return sheet_of(config, raters, rows, form_of)
 
 
 def form_of(config: BuildConfig, country: Country) -> Form:
@@ -165,10 +170,7 @@ def check_complete(workshop: Workshop, raters: Mapping[str, Sequence[str]], rows
         if not n_short:
             continue
         more.append(f"fewer than {needed} ratings for {n_short:,} of {len(ids):,} stereotypes of {country}")
-        for rater in people:
-            before = left.get(rater, Left(0, 0))
-            n_left = sum(rater not in given[item_id] for item_id in ids)
-            left[rater] = Left(before.n_left + n_left, before.n_rows + len(ids))
+        count_left(left, people, [given[id] for id in ids])
     if more:
         raise waiting(TASK, left, workshop.folder, more=more)
 
@@ -331,16 +333,7 @@ def agreement(country: str, raters: Sequence[str], given: Sequence[Mapping[str, 
     ]  # (n_items, n_raters)
     rated = [[value for value in row if not math.isnan(value)] for row in table]
     votes = Counter((len(row), sum(value > rule.drop_median for value in row)) for row in rated if row)
-    percent = alpha = None
-    reason = ""
-    if not any(rated):
-        reason = "undefined: nobody could tell"
-    else:
-        try:
-            percent = 100 * pairwise_agreement(table)
-            alpha = krippendorff_alpha(table)
-        except UndefinedError as error:
-            reason = str(error).partition(" is ")[2]
+    percent, alpha, reason = agreement_of(table, "ordinal")
     return {
         "country": country,
         "n_items": sum(map(bool, rated)),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from isogloss.errors import SettingError
+from isogloss.locale import by_language
 from isogloss.prompts import Template
 from isogloss.studies.stereotypes.wording_file import shipped, table_of
 
@@ -18,7 +19,7 @@ Wanted: TypeAlias = str | Mapping[str, str] | None
 def wanted_for(wanted: Wanted, language: str) -> str:
     """The wording for a language: what is named for it or its main tag, what is named for all, or the language's."""
     if isinstance(wanted, Mapping):
-        return wanted.get(language) or wanted.get(language.split("-")[0]) or language
+        return by_language(wanted, language) or language
     return wanted or language
 
 
