@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files: written whole or not at all, and what parts the cells of a table."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def separator_of(text: str) -> str:
+    """What parts the cells of a CSV text: comma, semicolon or tab, whichever its first line has most of."""
+    return max(",;\t", key=text.partition("\n")[0].count)

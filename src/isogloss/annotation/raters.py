@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from isogloss.annotation.grids import decoded
 from isogloss.errors import DataError
+from isogloss.files import separator_of
 from isogloss.registry import unknown_name
 
 RaterFacts: TypeAlias = "dict[str, Counter[str]]"
@@ -76,8 +77,7 @@ def _read(path: Path, known: Set[str]) -> tuple[list[str], dict[str, dict[str, s
         text, _ = decoded(path)
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror}") from error
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator_of(text))
     if "rater" not in (reader.fieldnames or ()):
         raise DataError(f"{path} has no column 'rater'; it needs one with the raters' codes")
     told: dict[str, dict[str, str]] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from isogloss.annotation.cells import guarded, unguarded
 from isogloss.errors import DataError
-from isogloss.files import whole_file
+from isogloss.files import separator_of, whole_file
 
 DECISION = "decision"
 
@@ -58,8 +58,7 @@ def read_decisions(path: Path, keys: Sequence[str], allowed: Sequence[str]) -> d
         raise DataError(f"{path} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text; save it as CSV UTF-8") from error
-    first = text.partition("\n")[0]
-    reader = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    reader = csv.DictReader(StringIO(text, newline=""), delimiter=separator_of(text))
     for column in (*keys, DECISION):
         if column not in (reader.fieldnames or ()):
             raise DataError(f"{path} has no column {column!r}; it is needed to take decisions back")

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from isogloss.annotation.cells import unguarded
 from isogloss.construction import Table
 from isogloss.errors import DataError, StoreError
-from isogloss.files import whole_file
+from isogloss.files import separator_of, whole_file
 from isogloss.records import Rating, content_id
 from isogloss.run.folder import RunFolder
 from isogloss.store import Ledger
@@ -179,9 +179,8 @@ class BuildFolder:
             return ""
         except OSError as error:
             raise DataError(f"{path} can't be read: {error.strerror}") from error
-        first = text.partition("\n")[0]
         try:
-            rows = list(csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
+            rows = list(csv.DictReader(StringIO(text, newline=""), delimiter=separator_of(text)))
         except csv.Error as error:
             raise DataError(f"{path} is no CSV file any more: {error}") from error
         decided = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.errors import DataError
+from isogloss.files import separator_of
 from isogloss.records import Response, Sampling, Status
 from isogloss.store import Ledger, Plan, Row
 from isogloss.study import Given
@@ -86,9 +87,7 @@ def _once(where: str, pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator_of(text), strict=True)
     try:
         names = [name.strip().lower() for name in next(reader, [])]
         for name in REQUIRED:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from isogloss.construction.content_words import names_group
 from isogloss.errors import DataError
+from isogloss.files import separator_of
 from isogloss.prompts import seeded_positions
 from isogloss.records import Dataset, Item, Option
 from isogloss.registry import unknown_name
@@ -267,7 +268,7 @@ def csv_rows(path: Path, text: str) -> Rows:
 
     Spaces round a name, and after a separator, don't count. Raises DataError.
     """
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    delimiter = separator_of(text)
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     try:
         names = [name.strip() for name in next(reader, [])]

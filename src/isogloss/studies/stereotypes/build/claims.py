@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from isogloss.construction.content_words import is_inflected, name_words, word_list, words_of
 from isogloss.construction.pipeline import Row
 from isogloss.errors import DataError
+from isogloss.files import separator_of
 from isogloss.records import Item, content_id
 from isogloss.studies.stereotypes.items import load_items, read_text
 from isogloss.studies.stereotypes.settings import StereotypeSettings
@@ -137,7 +138,7 @@ def _header(path: Path) -> Sequence[str]:
 
 
 def _reader(text: str) -> csv.DictReader[str]:
-    return csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    return csv.DictReader(StringIO(text, newline=""), delimiter=separator_of(text))
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -14,6 +14,7 @@ from isogloss.construction.pipeline import Row
 from isogloss.construction.rows_in_text import EMPTY_LIST, RowsRead, read_rows
 from isogloss.construction.similarity import fold
 from isogloss.errors import DataError, SettingError
+from isogloss.files import separator_of
 from isogloss.records import AnswerForm, Message, Prompt, Response, Sampling, Status, content_id
 from isogloss.registry import unknown_name
 from isogloss.studies.stereotypes.build.wording import Wording, own_files, wanted_for, wording
@@ -213,7 +214,7 @@ def ready_claims(config: BuildConfig) -> Table:
         raise DataError(f"{path} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: byte {error.start}") from error
-    reader = csv.DictReader(StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    reader = csv.DictReader(StringIO(text, newline=""), delimiter=separator_of(text))
     try:
         given = list(reader)
     except csv.Error as error:
